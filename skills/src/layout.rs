@@ -1,0 +1,1 @@
+//! Where every entry stands: servers, skills and index texts become one tree.

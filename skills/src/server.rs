@@ -1,0 +1,75 @@
+//! An MCP server as the catalog knows it: its definitions, and apart from them its state.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::entry_id::ServerName;
+use crate::tool::Tool;
+
+/// What is known of a configured server. Immutable: a refresh that changed nothing keeps the same `Arc`.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// The configured name.
+    pub name: ServerName,
+    /// The working directory it is started in.
+    pub directory: PathBuf,
+    /// What it said of itself; `None` while its definitions are not known yet.
+    pub definitions: Option<Arc<Definitions>>,
+}
+
+/// What a server answered to `initialize` or `server/discover`, and to `tools/list`.
+#[derive(Clone, Debug, Default)]
+pub struct Definitions {
+    /// `serverInfo.title`, else `serverInfo.name`.
+    pub title: Option<String>,
+    /// `serverInfo.version`.
+    pub version: Option<String>,
+    /// `instructions`, as sent.
+    pub instructions: Option<String>,
+    /// The negotiated protocol revision.
+    pub protocol: Option<String>,
+    /// The tools that could be read, in the order in which they were sent, names unique.
+    pub tools: Vec<Arc<Tool>>,
+}
+
+impl Definitions {
+    /// Whether the two would be shown the same: hashes and what SERVER.md shows, whatever the order.
+    pub fn same(&self, other: &Self) -> bool {
+        let hashes = |d: &Self| {
+            let mut all: Vec<_> = d.tools.iter().map(|t| (t.name.clone(), t.hash)).collect();
+            all.sort();
+            all
+        };
+        self.title == other.title
+            && self.version == other.version
+            && self.instructions == other.instructions
+            && self.protocol == other.protocol
+            && hashes(self) == hashes(other)
+    }
+}
+
+/// The state of a server: what its `STATUS` says. Never part of an index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerState {
+    /// Whether it runs.
+    pub phase: Phase,
+    /// Whether the definitions shown are older than the configuration or than a failed refresh, and since when.
+    pub stale: Option<SystemTime>,
+}
+
+/// Whether a server runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Not running; it is started by the next call.
+    #[default]
+    Cold,
+    /// Being started.
+    Starting,
+    /// Running.
+    Ready,
+    /// The last start or the running server failed.
+    Failed(String),
+    /// `disabled` in the configuration.
+    Disabled,
+}

@@ -1,0 +1,165 @@
+//! The tree: paths to nodes to bytes.
+//!
+//! It knows nothing of FUSE or inode numbers; the mount and the mirror are both fed from it. A tree is
+//! immutable: a new one shares every subtree that did not change, so that `Arc::ptr_eq` on two
+//! directories means that nothing below them changed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::entry_id::EntryId;
+
+/// A name in a directory: any bytes but `/` and NUL, never empty, `.` or `..`.
+pub type FileName = Box<[u8]>;
+
+/// A node of the tree.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// A directory.
+    Directory(Arc<Directory>),
+    /// A regular file.
+    File(Arc<File>),
+    /// A symbolic link.
+    Link(Arc<Link>),
+}
+
+/// A directory: its children by name, in byte order.
+#[derive(Debug)]
+pub struct Directory {
+    children: Vec<(FileName, Node)>,
+    /// When this set of children was first seen.
+    pub modified: SystemTime,
+}
+
+/// A regular file.
+#[derive(Debug)]
+pub struct File {
+    /// Its bytes, or where to find them.
+    pub content: Content,
+    /// The permission bits, for example `0o444` or `0o555`.
+    pub mode: u32,
+    /// When this version was first seen.
+    pub modified: SystemTime,
+    /// Whether the kernel must look it up anew each time (`STATUS`, `CHANGES.md`).
+    pub volatile: bool,
+    /// The entry it belongs to, for the access log.
+    pub entry: Option<EntryId>,
+}
+
+/// A symbolic link.
+#[derive(Debug)]
+pub struct Link {
+    /// The target, as the reader's kernel resolves it.
+    pub target: Box<[u8]>,
+    /// When this target was first seen.
+    pub modified: SystemTime,
+}
+
+/// Where a file's bytes are.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// In memory.
+    Bytes(Arc<[u8]>),
+    /// In a file of a skill, outside the mount.
+    Source(Arc<SourceFile>),
+}
+
+/// A file of a skill as it was when it was last looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// The skill's real directory: what it is opened beneath.
+    pub root: PathBuf,
+    /// The path below `root`, every link in it resolved.
+    pub path: PathBuf,
+    /// What stat said.
+    pub stat: SourceStat,
+}
+
+/// What tells one version of a source file from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceStat {
+    /// Device number.
+    pub device: u64,
+    /// Inode number.
+    pub inode: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since the epoch.
+    pub modified_ns: i128,
+    /// Change time, nanoseconds since the epoch.
+    pub changed_ns: i128,
+}
+
+/// Files of skills up to this many bytes are held in memory once they were opened.
+pub const MAX_BUFFERED: u64 = 256 * 1024;
+
+impl Directory {
+    /// Makes a directory; of two children with one name the first stays.
+    pub fn new(mut children: Vec<(FileName, Node)>, modified: SystemTime) -> Self {
+        children.sort_by(|a, b| a.0.cmp(&b.0));
+        children.dedup_by(|later, first| later.0 == first.0);
+        Self { children, modified }
+    }
+
+    /// The child of this name.
+    pub fn get(&self, name: &[u8]) -> Option<&Node> {
+        let at = self
+            .children
+            .binary_search_by(|(n, _)| n.as_ref().cmp(name))
+            .ok()?;
+        Some(&self.children[at].1)
+    }
+
+    /// The children in byte order of their names.
+    pub fn children(&self) -> &[(FileName, Node)] {
+        &self.children
+    }
+
+    /// The node at a path relative to this directory; empty parts and `.` are passed over, links are not followed.
+    pub fn find(&self, path: &[u8]) -> Option<Node> {
+        let mut parts = path
+            .split(|b| *b == b'/')
+            .filter(|p| !p.is_empty() && *p != b".");
+        let mut node = self.get(parts.next()?)?.clone();
+        for part in parts {
+            let Node::Directory(directory) = &node else {
+                return None;
+            };
+            let next = directory.get(part)?.clone();
+            node = next;
+        }
+        Some(node)
+    }
+
+    /// How many of the children are directories (a directory's link count is this plus 2).
+    pub fn subdirectories(&self) -> usize {
+        self.children
+            .iter()
+            .filter(|(_, n)| matches!(n, Node::Directory(_)))
+            .count()
+    }
+}
+
+impl File {
+    /// The exact size in bytes.
+    pub fn size(&self) -> u64 {
+        match &self.content {
+            Content::Bytes(bytes) => bytes.len() as u64,
+            Content::Source(source) => source.stat.size,
+        }
+    }
+
+    /// Whether the two are the same version of a file, so that it may keep its inode number.
+    pub fn same_version(&self, other: &Self) -> bool {
+        self.mode == other.mode
+            && self.modified == other.modified
+            && self.volatile == other.volatile
+            && match (&self.content, &other.content) {
+                (Content::Bytes(a), Content::Bytes(b)) => Arc::ptr_eq(a, b) || a == b,
+                (Content::Source(a), Content::Source(b)) => Arc::ptr_eq(a, b) || a == b,
+                (Content::Bytes(_), Content::Source(_))
+                | (Content::Source(_), Content::Bytes(_)) => false,
+            }
+    }
+}
