@@ -45,6 +45,8 @@ pub struct File {
     pub volatile: bool,
     /// The entry it belongs to, for the access log.
     pub entry: Option<EntryId>,
+    /// The file that bytes in memory were read from, compared at open; `None` for what was rendered.
+    pub origin: Option<Arc<SourceFile>>,
 }
 
 /// A symbolic link.
