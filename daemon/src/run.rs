@@ -12,6 +12,7 @@ use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::access_log::AccessLog;
@@ -24,7 +25,7 @@ use crate::history::History;
 use crate::instance;
 use crate::journal::{Journal, SeenFile};
 use crate::mirror;
-use crate::mount::{Mount, MountOptions};
+use crate::mount::MountOptions;
 use crate::protocol::{About, OutputKind};
 use crate::run::output::Watcher;
 use crate::run::sources::Sources;
@@ -165,32 +166,38 @@ impl Daemon {
         started: Instant,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), Problem> {
-        match &options.output {
+        let mount = match &options.output {
             Output::Mount { mount_point, allow_other, nonempty } => {
                 let mount_options = MountOptions {
                     instance: self.about.instance.clone(),
                     allow_other: *allow_other,
                     nonempty: *nonempty,
                 };
-                let watcher = self.watcher();
-                let mount =
-                    output::mount(mount_point, &mount_options, &self.snapshots, watcher, &self.shutdown)?;
-                let result = self.attend(options, started, on_event).await;
-                stop_mount(mount).await;
-                result
+                let (watcher, gone) = (self.watcher(), &self.shutdown);
+                Some(output::mount(mount_point, &mount_options, &self.snapshots, watcher, gone)?)
             }
-            Output::None => self.attend(options, started, on_event).await,
-            Output::MirrorOnce { target } => self.mirror_once(target, options, started, on_event).await,
+            Output::None => None,
+            Output::MirrorOnce { target } => {
+                return self.mirror_once(target, options, started, on_event).await;
+            }
+        };
+        let attended = self.attend(options, started, on_event).await;
+        // The mount goes first and does not wait for servers that are slow to end.
+        if let Some(mount) = mount {
+            let _ = tokio::task::spawn_blocking(move || mount.stop()).await;
         }
+        self.sources.servers.stop().await;
+        let _ = attended?.await;
+        Ok(())
     }
 
-    /// Answers requests until the end.
+    /// Answers requests until the shutdown; what is still being answered then ends with the task that is returned.
     async fn attend(
         &self,
         options: &Options,
         started: Instant,
         on_event: &mut dyn FnMut(Event),
-    ) -> Result<(), Problem> {
+    ) -> Result<JoinHandle<()>, Problem> {
         let runtime = &options.surroundings.directories.runtime;
         let (_registration, listener) = instance::register(runtime, &self.about)?;
         let listener = tokio::net::UnixListener::from_std(listener)
@@ -225,10 +232,7 @@ impl Daemon {
         }
         self.shutdown.cancelled().await;
         ended.abort();
-        // Calls that are under way are cut off by the servers' end; `serve` itself waits a moment for their replies.
-        self.sources.servers.stop().await;
-        let _ = serving.await;
-        Ok(())
+        Ok(serving)
     }
 
     /// Lists the servers that need it, and waits for those of which nothing is known yet.
@@ -329,7 +333,7 @@ async fn flush(updates: &Updates) {
 }
 
 /// Cancels the token at SIGTERM, SIGINT or SIGHUP (a terminal that goes away).
-fn end_on_signals(shutdown: CancellationToken) -> Result<tokio::task::JoinHandle<()>, Problem> {
+fn end_on_signals(shutdown: CancellationToken) -> Result<JoinHandle<()>, Problem> {
     let listen = |kind| signal(kind).map_err(|error| internal("signals can't be handled", &error));
     let mut terminate = listen(SignalKind::terminate())?;
     let mut interrupt = listen(SignalKind::interrupt())?;
@@ -342,10 +346,6 @@ fn end_on_signals(shutdown: CancellationToken) -> Result<tokio::task::JoinHandle
         }
         shutdown.cancel();
     }))
-}
-
-async fn stop_mount(mount: Arc<Mount>) {
-    let _ = tokio::task::spawn_blocking(move || mount.stop()).await;
 }
 
 /// What tells the state of one configuration from that of another: a hash of its canonical path, or of the roots alone.
