@@ -9,7 +9,7 @@ use std::io::Read;
 
 /// The variable by which an agent names its session.
 const SESSION_VARIABLE: &[u8] = b"SHELF_SESSION=";
-/// The longest session name that is kept, in bytes.
+/// The longest session name that is kept, in characters.
 const SESSION_LENGTH: usize = 256;
 /// How much of an environment is searched.
 const ENVIRONMENT_LENGTH: u64 = 1 << 20;
@@ -78,8 +78,10 @@ pub(super) fn session_in(environment: &[u8]) -> Option<String> {
     let value = environment
         .split(|byte| *byte == 0)
         .find_map(|variable| variable.strip_prefix(SESSION_VARIABLE))?;
-    let mut name = String::from_utf8_lossy(value).into_owned();
-    name.truncate(name.floor_char_boundary(SESSION_LENGTH));
+    let name: String = String::from_utf8_lossy(value)
+        .chars()
+        .take(SESSION_LENGTH)
+        .collect();
     (!name.is_empty()).then_some(name)
 }
 
