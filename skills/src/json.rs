@@ -100,10 +100,7 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
         let length = match first {
             b'"' => string_length(rest),
             b'{' | b'}' | b'[' | b']' | b',' | b':' => 1,
-            _ => rest
-                .bytes()
-                .position(|byte| byte.is_ascii_whitespace() || b"{}[],:\"".contains(&byte))
-                .unwrap_or(rest.len()),
+            _ => word_length(rest),
         };
         let (token, after) = rest.split_at(length);
         rest = after.trim_ascii_start();
@@ -123,4 +120,11 @@ fn string_length(text: &str) -> usize {
         }
     }
     bytes.len()
+}
+
+/// The length of the number or word that the text begins with.
+fn word_length(text: &str) -> usize {
+    text.bytes()
+        .position(|byte| byte.is_ascii_whitespace() || b"{}[],:\"".contains(&byte))
+        .unwrap_or(text.len())
 }

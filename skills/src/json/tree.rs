@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::{string_length, tokens};
+use super::{string_length, tokens, word_length};
 
 /// How deep values are taken apart; what is nested deeper is left as one piece of text.
 pub const MAX_DEPTH: usize = 128;
@@ -59,33 +59,53 @@ impl<'a> JsonString<'a> {
 impl<'a> Json<'a> {
     /// Takes a JSON text apart.
     pub fn parse(raw: &'a RawValue) -> Self {
-        Self::read(raw.get().trim_ascii(), 0)
+        Self::read(&mut raw.get(), 0)
     }
 
-    /// `text` is one valid value without white space around it.
-    fn read(text: &'a str, depth: usize) -> Self {
+    /// Reads the value that a valid text begins with, and moves the text behind it.
+    fn read(rest: &mut &'a str, depth: usize) -> Self {
+        let text = rest.trim_ascii_start();
+        *rest = text;
         let node = match text.as_bytes().first() {
-            Some(b'{' | b'[') if depth >= MAX_DEPTH => Node::Deep,
+            Some(b'{' | b'[') if depth >= MAX_DEPTH => {
+                *rest = &text[nested_length(text)..];
+                Node::Deep
+            }
             Some(b'{') => {
-                let mut values = elements(text);
+                *rest = &text[1..];
                 let mut members = Vec::new();
-                while let (Some(key), Some(value)) = (values.next(), values.next()) {
-                    members.push((JsonString(key), Self::read(value, depth + 1)));
+                while let Some(key) = next_item(rest, '}') {
+                    *rest = &key[string_length(key)..];
+                    let key = JsonString(&key[..key.len() - rest.len()]);
+                    *rest = rest.trim_ascii_start().trim_start_matches(':');
+                    members.push((key, Self::read(rest, depth + 1)));
                 }
                 Node::Object(members)
             }
-            Some(b'[') => Node::Array(
-                elements(text)
-                    .map(|value| Self::read(value, depth + 1))
-                    .collect(),
-            ),
-            Some(b'"') => Node::String(JsonString(text)),
-            Some(b't') => Node::Bool(true),
-            Some(b'f') => Node::Bool(false),
-            Some(b'n') | None => Node::Null,
-            Some(_) => Node::Number,
+            Some(b'[') => {
+                *rest = &text[1..];
+                let mut elements = Vec::new();
+                while next_item(rest, ']').is_some() {
+                    elements.push(Self::read(rest, depth + 1));
+                }
+                Node::Array(elements)
+            }
+            Some(b'"') => {
+                *rest = &text[string_length(text)..];
+                Node::String(JsonString(&text[..text.len() - rest.len()]))
+            }
+            _ => {
+                *rest = &text[word_length(text)..];
+                match text.as_bytes().first() {
+                    Some(b't') => Node::Bool(true),
+                    Some(b'f') => Node::Bool(false),
+                    Some(b'n') | None => Node::Null,
+                    Some(_) => Node::Number,
+                }
+            }
         };
-        Self { raw: text, node }
+        let raw = &text[..text.len() - rest.len()];
+        Self { raw, node }
     }
 
     /// The text that it was written with.
@@ -151,23 +171,21 @@ impl<'a> Json<'a> {
     }
 }
 
-/// The values directly inside a valid object or array, keys included, each as one piece of text.
-fn elements(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = &text[1..];
-    std::iter::from_fn(move || {
-        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ',' || c == ':');
-        let length = match rest.as_bytes().first()? {
-            b'}' | b']' => return None,
-            _ => value_length(rest),
-        };
-        let (value, after) = rest.split_at(length);
-        rest = after;
-        Some(value)
-    })
+/// Moves to the next item inside an object or array, or behind its end when there is none.
+fn next_item<'a>(rest: &mut &'a str, end: char) -> Option<&'a str> {
+    *rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ',');
+    match rest.strip_prefix(end) {
+        Some(after) => {
+            *rest = after;
+            None
+        }
+        None if rest.is_empty() => None,
+        None => Some(rest),
+    }
 }
 
-/// The length of the value that the text begins with; counts brackets, so depth costs no stack.
-fn value_length(text: &str) -> usize {
+/// The length of the object or array that the text begins with; counts brackets, so depth costs no stack.
+fn nested_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut position = 0;
     let mut open = 0_usize;
@@ -175,25 +193,18 @@ fn value_length(text: &str) -> usize {
         match bytes[position] {
             b'"' => {
                 position += string_length(&text[position..]);
-                if open == 0 {
-                    return position;
-                }
                 continue;
             }
             b'{' | b'[' => open += 1,
-            b'}' | b']' if open == 0 => return position,
-            b'}' | b']' => {
-                open -= 1;
-                if open == 0 {
-                    return position + 1;
-                }
-            }
-            b',' | b' ' | b'\t' | b'\r' | b'\n' if open == 0 => return position,
+            b'}' | b']' => open -= 1,
             _ => {}
         }
         position += 1;
+        if open == 0 {
+            break;
+        }
     }
-    bytes.len()
+    position
 }
 
 /// `inner` is the inside of a valid JSON string.
