@@ -42,7 +42,9 @@ impl Environment {
 
     /// An absolute path; XDG says that a relative one counts as unset.
     fn path(&self, name: &str) -> Option<PathBuf> {
-        self.get(name).map(PathBuf::from).filter(|p| p.is_absolute())
+        self.get(name)
+            .map(PathBuf::from)
+            .filter(|p| p.is_absolute())
     }
 
     fn home(&self) -> Result<PathBuf, Problem> {
@@ -63,7 +65,9 @@ impl Environment {
     pub(crate) fn directories(&self) -> Result<Directories, Problem> {
         Ok(Directories {
             cache: self.xdg("XDG_CACHE_HOME", ".cache")?.join("toolshelf"),
-            state: self.xdg("XDG_STATE_HOME", ".local/state")?.join("toolshelf"),
+            state: self
+                .xdg("XDG_STATE_HOME", ".local/state")?
+                .join("toolshelf"),
             runtime: self.runtime(),
         })
     }
@@ -93,7 +97,10 @@ impl Environment {
 
     /// The user's own configuration, if there is one.
     pub(crate) fn default_config(&self) -> Option<PathBuf> {
-        let directory = self.xdg("XDG_CONFIG_HOME", ".config").ok()?.join("toolshelf");
+        let directory = self
+            .xdg("XDG_CONFIG_HOME", ".config")
+            .ok()?
+            .join("toolshelf");
         CONFIGURATIONS
             .iter()
             .map(|name| directory.join(name))
@@ -211,7 +218,11 @@ mod tests {
 
     #[test]
     fn empty_variables_count_as_unset() {
-        let variables = environment(&[("NO_COLOR", ""), ("SHELF_SESSION", ""), ("SHELF_SOCKET", "")]);
+        let variables = environment(&[
+            ("NO_COLOR", ""),
+            ("SHELF_SESSION", ""),
+            ("SHELF_SOCKET", ""),
+        ]);
         assert!(!variables.no_color());
         assert_eq!(variables.session(), None);
         assert_eq!(variables.socket(), None);

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use daemon::run::{Event, Options, Output};
 use daemon::surroundings::Surroundings;
@@ -19,6 +19,8 @@ use serde::{Deserialize, Serialize};
 use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
 
+use crate::error::usage;
+
 /// The first argument of the daemon's process.
 pub(crate) const DAEMON: &str = "__daemon";
 
@@ -27,6 +29,10 @@ pub(crate) const GUARD: &str = "__guard";
 
 /// How much of a dead daemon's stderr is shown.
 const TAIL_LINES: usize = 20;
+
+/// How long a daemon that will not be used may take to end, and how often to look.
+const END: Duration = Duration::from_secs(10);
+const INTERVAL: Duration = Duration::from_millis(10);
 
 /// What the daemon's process is handed.
 #[derive(Debug, Serialize, Deserialize)]
@@ -100,6 +106,8 @@ pub(crate) fn start(
         failed(format!("the daemon's log of errors can't be made: {e}")).at_file(&stderr_path, None)
     })?;
     let executable = options.surroundings.executable.clone();
+    let handed = serde_json::to_vec(&HandOver::from(options))
+        .map_err(|e| usage(format!("the daemon can't be told what to do: {e}")))?;
     let mut child = Command::new(executable)
         .arg(DAEMON)
         .stdin(Stdio::piped())
@@ -109,9 +117,7 @@ pub(crate) fn start(
         .map_err(|e| failed(format!("the daemon can't be started: {e}")))?;
 
     // A daemon that died before it read this says why in its stderr, which is shown below.
-    if let (Some(mut stdin), Ok(handed)) =
-        (child.stdin.take(), serde_json::to_vec(&HandOver::from(options)))
-    {
+    if let Some(mut stdin) = child.stdin.take() {
         let _ = stdin.write_all(&handed);
     }
     let stdout = child.stdout.take().expect("stdout was asked for as a pipe");
@@ -170,14 +176,21 @@ fn ready(
     }
 }
 
-/// Ends a daemon that will not be used, and waits for it: it unmounts on SIGTERM.
+/// Ends a daemon that will not be used: it unmounts on SIGTERM, unless something keeps it.
 fn end(child: &mut Child) {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    if let Some(pid) = pid {
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         // One that has exited is still ours to wait for, so its number can't mean another process.
         let _ = kill_process(pid, Signal::TERM);
     }
-    let _ = child.wait();
+    let deadline = Instant::now() + END;
+    while let Ok(None) = child.try_wait() {
+        if Instant::now() >= deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            return;
+        }
+        std::thread::sleep(INTERVAL);
+    }
 }
 
 fn died(child: &mut Child, stderr_path: &Path) -> Problem {

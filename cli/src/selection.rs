@@ -82,7 +82,7 @@ pub(crate) fn target(argument: &str) -> Result<Target, Problem> {
         });
     }
     if argument.starts_with(['/', '.']) {
-        return Err(elsewhere(argument));
+        return Err(elsewhere(format!("`{argument}` does not lie in a shelf")));
     }
     // `mcp/<server>/<tool>.md`, copied from an index: a path that is relative to the mount wherever one stands.
     Ok(as_written)
@@ -94,7 +94,7 @@ fn is_path(argument: &str) -> bool {
 }
 
 /// The path with its links resolved as far as it exists: a mistyped name still leads to its mount, whose daemon knows the right ones.
-fn real(path: &Path) -> PathBuf {
+pub(crate) fn real(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
     }
@@ -104,7 +104,8 @@ fn real(path: &Path) -> PathBuf {
     }
 }
 
-fn elsewhere(argument: &str) -> Problem {
+/// A problem about a place where there is no shelf; the hint says where there are some.
+pub(crate) fn elsewhere(message: impl Into<String>) -> Problem {
     let mounts = mount_table::shelf_mounts();
     let hint = if mounts.is_empty() {
         "no shelf is mounted; start one: shelf mount DIR --config FILE".to_owned()
@@ -115,11 +116,7 @@ fn elsewhere(argument: &str) -> Problem {
             .collect();
         format!("shelves are mounted at {}", places.join(", "))
     };
-    Problem::new(
-        ProblemKind::NotFound,
-        format!("`{argument}` does not lie in a shelf"),
-    )
-    .hint(hint)
+    Problem::new(ProblemKind::NotFound, message).hint(hint)
 }
 
 #[cfg(test)]

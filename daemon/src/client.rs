@@ -126,11 +126,11 @@ impl Client {
         loop {
             match self.link.receive(interrupt, deadline)? {
                 Received::Message(message) if message.method.is_some() => {
-                    self.asked(message, on_progress)?;
+                    self.asked(*message, on_progress)?;
                 }
                 Received::Message(message) => {
-                    if let Some(answer) = answer_to(id, message) {
-                        return read(answer?);
+                    if let Some(answer) = answer_to(id, *message) {
+                        return read(&answer?);
                     }
                 }
                 Received::Interrupted => {
@@ -159,11 +159,11 @@ impl Client {
         loop {
             match self.link.receive(None, deadline)? {
                 Received::Message(message) if message.method.is_some() => {
-                    self.asked(message, &mut |_| {})?;
+                    self.asked(*message, &mut |_| {})?;
                 }
                 Received::Message(message) => {
-                    if let Some(answer) = answer_to(id, message) {
-                        return read(answer?);
+                    if let Some(answer) = answer_to(id, *message) {
+                        return read(&answer?);
                     }
                 }
                 Received::Interrupted | Received::TooLate => {
@@ -216,15 +216,15 @@ impl Client {
 /// The outcome of the request with this id; an error without an id is about the connection, and so about every request.
 fn answer_to(id: u64, message: Message) -> Option<Result<Box<RawValue>, Problem>> {
     match (message.id, message.error, message.result) {
-        (None, Some(error), _) => Some(Err(error.data)),
-        (Some(answered), Some(error), _) if answered == id => Some(Err(error.data)),
+        (None, Some(error), _) => Some(Err(*error.data)),
+        (Some(answered), Some(error), _) if answered == id => Some(Err(*error.data)),
         (Some(answered), None, Some(result)) if answered == id => Some(Ok(result)),
         _ => None,
     }
 }
 
 /// Reads a result, from the file that it was put into where it was too long for a line.
-fn read<T: DeserializeOwned>(result: Box<RawValue>) -> Result<T, Problem> {
+fn read<T: DeserializeOwned>(result: &RawValue) -> Result<T, Problem> {
     let unreadable = |e: &dyn std::fmt::Display| {
         Problem::new(
             ProblemKind::Daemon,

@@ -124,7 +124,7 @@ pub struct ErrorObject {
     /// The problem in one line.
     pub message: String,
     /// The problem.
-    pub data: Problem,
+    pub data: Box<Problem>,
 }
 
 impl ErrorObject {
@@ -153,7 +153,7 @@ impl From<Problem> for ErrorObject {
         Self {
             code: Self::PROBLEM,
             message: problem.to_string(),
-            data: problem,
+            data: Box::new(problem),
         }
     }
 }

@@ -67,7 +67,11 @@ impl Sources {
 }
 
 /// Says that a shelf is ready: where, how much is on it, how long it took, and what to look at.
-pub(crate) fn announce(event: &Event, json: bool, ui: &Ui) -> Result<(), crate::error::CommandError> {
+pub(crate) fn announce(
+    event: &Event,
+    json: bool,
+    ui: &Ui,
+) -> Result<(), crate::error::CommandError> {
     let Event::Ready {
         mount_point,
         entries,

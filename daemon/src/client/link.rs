@@ -27,7 +27,7 @@ pub(super) struct Link {
 /// What waiting for a message brought.
 #[derive(Debug)]
 pub(super) enum Received {
-    Message(Message),
+    Message(Box<Message>),
     Interrupted,
     TooLate,
 }
@@ -74,7 +74,7 @@ impl Link {
         loop {
             if let Some(line) = self.buffered_line() {
                 return serde_json::from_slice(&line)
-                    .map(Received::Message)
+                    .map(|message| Received::Message(Box::new(message)))
                     .map_err(|e| {
                         Problem::new(
                             ProblemKind::Daemon,

@@ -5,8 +5,8 @@ const MIN_CHARACTERS: usize = 12;
 
 /// Words whose full stop does not end a sentence.
 const ABBREVIATIONS: [&str; 18] = [
-    "e.g", "i.e", "eg", "ie", "vs", "cf", "etc", "approx", "incl", "no", "st", "mr", "mrs", "dr", "fig", "al", "resp",
-    "u.s",
+    "e.g", "i.e", "eg", "ie", "vs", "cf", "etc", "approx", "incl", "no", "st", "mr", "mrs", "dr",
+    "fig", "al", "resp", "u.s",
 ];
 
 /// The first sentence of the first block; short ones are joined with what follows.
@@ -31,7 +31,9 @@ pub(super) fn first(blocks: &[String]) -> String {
 
 /// A character of a script without spaces says about as much as two of one with them.
 fn width(text: &str) -> usize {
-    text.chars().map(|c| if c >= '\u{2e80}' { 3 } else { 1 }).sum()
+    text.chars()
+        .map(|c| if c >= '\u{2e80}' { 3 } else { 1 })
+        .sum()
 }
 
 /// Where the first sentence of a line ends.
@@ -50,8 +52,8 @@ fn end(text: &str) -> usize {
             _ => false,
         };
         if ends {
-            let closing = text[after..]
-                .trim_start_matches(['"', '\'', ')', '”', '’', ']', '」', '』', '）']);
+            let closing =
+                text[after..].trim_start_matches(['"', '\'', ')', '”', '’', ']', '」', '』', '）']);
             return text.len() - closing.len();
         }
     }
@@ -60,7 +62,10 @@ fn end(text: &str) -> usize {
 
 /// Whether a full stop after this text belongs to its last word.
 fn is_abbreviation(text: &str) -> bool {
-    let word = text.rsplit([' ', '(', '[', ',', '/']).next().unwrap_or_default();
+    let word = text
+        .rsplit([' ', '(', '[', ',', '/'])
+        .next()
+        .unwrap_or_default();
     let initial = word.chars().count() == 1 && word.starts_with(char::is_uppercase);
     initial || ABBREVIATIONS.contains(&word.to_lowercase().as_str())
 }

@@ -262,7 +262,7 @@ fn another_protocol_is_refused_with_both_versions() {
     let served = serve();
     let mut wire = Wire::open(&served.socket);
     wire.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": {"protocol": VERSION + 1, "version": "9.9"}}));
-    let problem = wire.receive().error.unwrap().data;
+    let problem = *wire.receive().error.unwrap().data;
     assert_eq!(problem.kind, ProblemKind::Daemon);
     assert!(problem.message.contains("9.9") && problem.message.contains("1.2.3"));
     wire.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "status"}));
