@@ -12,7 +12,9 @@ use std::fmt::Write;
 use data_encoding::BASE32_NOPAD;
 use percent_encoding::percent_decode_str;
 
-pub(crate) use allotment::{Allotted, Claim, Taken, Ties, allot};
+use crate::summary::is_invisible;
+
+pub(crate) use allotment::{Claim, Taken, Ties, allot};
 pub(crate) use nearest::nearest;
 
 /// The longest file name, in bytes, with room for `.json` and the collision suffix.
@@ -84,16 +86,7 @@ fn escape(name: &str) -> String {
 /// Whether a character can't stand in a file name, has a meaning of its own in our names, or hides what a terminal or a
 /// reader would see.
 fn must_encode(character: char) -> bool {
-    matches!(character, '/' | '%' | '~')
-        || character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}')
+    matches!(character, '/' | '%' | '~') || is_invisible(character)
 }
 
 /// The longest beginning of at most `max` bytes that ends neither inside a character nor inside an escape.

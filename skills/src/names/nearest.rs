@@ -1,31 +1,34 @@
 //! The names nearest to a misspelt one, for a hint; nothing is ever corrected.
 
-/// Up to `limit` of the names that `wanted` may have meant, the nearest first.
+/// What a group costs that is not near.
+const OTHER_GROUP: usize = 10;
+
+/// Up to `limit` of the ids that `wanted` may have meant, the nearest first.
 ///
-/// A name also counts as near when only its part after the last `/` is, so that `create_isue` finds
-/// `github/create_issue`.
+/// The part after the last `/` must be near; what stands before it only makes an id nearer. So `create_isue` and
+/// `gitlab/create_issue` find `github/create_issue`, while `github/crate` does not find all of `github/`.
 pub(crate) fn nearest<'a>(
     wanted: &str,
-    names: impl Iterator<Item = &'a str>,
+    ids: impl Iterator<Item = &'a str>,
     limit: usize,
 ) -> Vec<&'a str> {
-    let whole = Wanted::new(wanted);
-    let last = Wanted::new(last_part(wanted));
-    let mut near: Vec<(usize, &str)> = names
-        .filter_map(|name| {
-            let distance = whole.distance(name);
-            // The part alone is worth less than the whole.
-            let of_part = last.distance(last_part(name)).map(|distance| distance + 1);
-            Some((distance.into_iter().chain(of_part).min()?, name))
+    let (group, name) = split(wanted);
+    let (group, name) = (Wanted::new(group), Wanted::new(name));
+    let mut near: Vec<(usize, &str)> = ids
+        .filter_map(|id| {
+            let (id_group, id_name) = split(id);
+            let of_name = name.distance(id_name)?;
+            let of_group = group.distance(id_group).unwrap_or(OTHER_GROUP);
+            Some((of_name + of_group, id))
         })
         .collect();
     near.sort_unstable();
     near.truncate(limit);
-    near.into_iter().map(|(_, name)| name).collect()
+    near.into_iter().map(|(_, id)| id).collect()
 }
 
-fn last_part(name: &str) -> &str {
-    name.rsplit_once('/').map_or(name, |(_, last)| last)
+fn split(id: &str) -> (&str, &str) {
+    id.rsplit_once('/').unwrap_or(("", id))
 }
 
 struct Wanted {
@@ -37,7 +40,7 @@ impl Wanted {
     fn new(text: &str) -> Self {
         let characters: Vec<char> = text.to_lowercase().chars().collect();
         Self {
-            tolerance: (characters.len() / 3).max(1),
+            tolerance: characters.len().div_ceil(3),
             characters,
         }
     }

@@ -2,9 +2,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::{
-    Allotted, Claim, MAX_BYTES, Taken, Ties, allot, decode, encode, nearest, with_suffix,
-};
+use super::{Claim, MAX_BYTES, Taken, Ties, allot, decode, encode, nearest, with_suffix};
 
 /// Names as a stranger could make them: plain, full of what must be encoded, and far too long.
 fn hostile_name() -> impl Strategy<Value = String> {
@@ -90,7 +88,9 @@ fn what_cannot_stand_is_percent_encoded() {
 
 #[test]
 fn decode_refuses_what_encode_never_makes() {
-    for name in [".", "..", ".x", "%2e.", "%41", "%zz", "a/b", "a~abcdef", "%%"] {
+    for name in [
+        ".", "..", ".x", "%2e.", "%41", "%zz", "a/b", "a~abcdef", "%%",
+    ] {
         assert_eq!(decode(name), None, "{name}");
     }
 }
@@ -109,7 +109,10 @@ fn cutting_leaves_no_half_escape() {
         let name = format!("{}{}", "x".repeat(229 + padding), "/".repeat(20));
         let encoded = encode(&name);
         let (kept, _) = encoded.split_once('~').expect("it was cut");
-        assert_eq!(kept.len() - kept.trim_start_matches('x').len(), 229 + padding);
+        assert_eq!(
+            kept.len() - kept.trim_start_matches('x').len(),
+            229 + padding
+        );
         assert_eq!(kept.trim_start_matches('x').replace("%2F", ""), "");
     }
 }
@@ -117,8 +120,14 @@ fn cutting_leaves_no_half_escape() {
 #[test]
 fn the_first_keeps_the_plain_name_where_there_is_an_order() {
     let claims = [
-        Claim { name: "pdf", source: "/first/pdf" },
-        Claim { name: "pdf", source: "/second/pdf" },
+        Claim {
+            name: "pdf",
+            source: "/first/pdf",
+        },
+        Claim {
+            name: "pdf",
+            source: "/second/pdf",
+        },
     ];
     let allotted = allot(&claims, &[], Ties::FirstKeeps);
     assert_eq!(allotted[0].file_name, "pdf");
@@ -128,15 +137,27 @@ fn the_first_keeps_the_plain_name_where_there_is_an_order() {
 
 #[test]
 fn nobody_keeps_the_plain_name_where_there_is_none() {
-    let claims = [Claim { name: "x", source: "a" }, Claim { name: "x", source: "b" }];
-    let allotted: Vec<Allotted> = allot(&claims, &[], Ties::NoneKeeps);
+    let claims = [
+        Claim {
+            name: "x",
+            source: "a",
+        },
+        Claim {
+            name: "x",
+            source: "b",
+        },
+    ];
+    let allotted = allot(&claims, &[], Ties::NoneKeeps);
     assert_eq!(allotted[0].file_name, with_suffix("x", "a"));
     assert_eq!(allotted[1].file_name, with_suffix("x", "b"));
 }
 
 #[test]
 fn the_same_claim_made_twice_ends() {
-    let claims = [Claim { name: "x", source: "a" }; 2];
+    let claims = [Claim {
+        name: "x",
+        source: "a",
+    }; 2];
     assert_eq!(allot(&claims, &[], Ties::NoneKeeps).len(), 2);
 }
 
