@@ -18,7 +18,7 @@ use crate::problem::{Problem, ProblemKind};
 use crate::tree::{Directory, FileName, Node};
 
 pub(crate) use servers::PlacedServer;
-pub(crate) use skills::PlacedSkill;
+use skills::PlacedSkill;
 use stamp::Stamp;
 
 /// Names that a server can't have: `skills/x` is the id of a skill.
@@ -102,6 +102,11 @@ impl Layout {
     /// The skills in order of id.
     pub(crate) fn skills(&self) -> &[Arc<PlacedSkill>] {
         &self.skills
+    }
+
+    /// Whether every skill is the very one of another layout.
+    pub(crate) fn shares_skills(&self, other: &Self) -> bool {
+        skills::same(&self.skills, &other.skills)
     }
 
     /// The groups in order of their prefix.

@@ -2,13 +2,15 @@
 //!
 //! It knows nothing of states: a server that failed or came back is no difference.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::Snapshot;
-use crate::layout::{PlacedServer, PlacedSkill};
+use crate::layout::PlacedServer;
+use crate::server::Definitions;
+use crate::skill::Skill;
 
 /// A definition's hash, short enough to be kept by the hundred thousand.
 type Digest = [u8; 16];
@@ -17,86 +19,129 @@ type Digest = [u8; 16];
 /// journal also says what changed while no daemon ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
-    /// The servers whose definitions are known, each with its tools, by the names that the mount shows.
-    servers: BTreeMap<String, BTreeMap<String, Digest>>,
+    /// The servers whose definitions were ever known, by the names that the mount shows.
+    servers: BTreeMap<String, KnownServer>,
     /// The skills by their ids.
     skills: BTreeMap<String, Digest>,
 }
 
+/// What is known of one server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct KnownServer {
+    /// What it says of itself.
+    said: Digest,
+    /// Its tools, by the names that the mount shows.
+    tools: BTreeMap<String, Digest>,
+}
+
 impl Known {
-    /// What a snapshot knows.
-    pub fn of(snapshot: &Snapshot) -> Self {
-        Self::beside(snapshot, None)
-    }
-
-    /// What a snapshot knows, without that which it shares with another one.
-    fn beside(snapshot: &Snapshot, other: Option<&Snapshot>) -> Self {
-        let is_shared_server = |placed: &PlacedServer| {
-            other
-                .and_then(|other| other.layout.servers().get(&placed.content.server.name))
-                .is_some_and(|other| Arc::ptr_eq(&other.content, &placed.content))
-        };
-        let is_shared_skill = |placed: &Arc<PlacedSkill>| {
-            other.is_some_and(|other| {
-                let skills = other.layout.skills();
-                skills
-                    .binary_search_by(|skill| skill.id.cmp(&placed.id))
-                    .is_ok_and(|at| Arc::ptr_eq(&skills[at], placed))
-            })
-        };
-        let servers = snapshot.layout.servers().values();
-        let servers = servers
-            .filter(|placed| placed.content.server.definitions.is_some())
-            .filter(|placed| !is_shared_server(placed))
-            .map(|placed| (placed.content.file_name.clone(), tools(placed)));
-        let skills = snapshot.layout.skills().iter();
-        let skills = skills
-            .filter(|placed| !is_shared_skill(placed))
-            .map(|placed| {
-                let hash = blake3::hash(&placed.skill.text);
-                (placed.id.to_string(), shorten(hash.as_bytes()))
-            });
-        Self {
-            servers: servers.collect(),
-            skills: skills.collect(),
-        }
-    }
-
-    /// One line of the journal for each difference, in order of id.
-    pub fn differences(&self, after: &Self) -> Vec<String> {
-        let mut lines: Vec<(String, char, String)> = Vec::new();
-        let mut push = |sign, id: String, rest: &str| lines.push((id, sign, rest.to_owned()));
-        let none = BTreeMap::new();
-        for (server, tools) in &after.servers {
-            let Some(before) = self.servers.get(server) else {
-                let unit = if tools.len() == 1 { "tool" } else { "tools" };
-                push(
-                    '+',
-                    format!("{server}/"),
-                    &format!(" {} {unit}", tools.len()),
-                );
+    /// Takes over what a snapshot knows, and gives one line of the journal for each difference, in order of id.
+    ///
+    /// `before` is the snapshot that was taken over last, if there is one: what the two share is passed over. A server
+    /// that is configured and not known (any more) is no difference: what was known of it stays.
+    pub fn advance(&mut self, before: Option<&Snapshot>, after: &Snapshot) -> Vec<String> {
+        let mut lines = Lines::default();
+        let servers = after.layout.servers();
+        for (name, placed) in servers {
+            let old = before.and_then(|before| before.layout.servers().get(name));
+            let is_shared = old.is_some_and(|old| Arc::ptr_eq(&old.content, &placed.content));
+            let Some(definitions) = &placed.content.server.definitions else {
                 continue;
             };
-            compare(before, tools, |sign, tool| {
-                push(sign, format!("{server}/{tool}"), "")
-            });
+            if is_shared {
+                continue;
+            }
+            let server = &placed.content.file_name;
+            let now = KnownServer {
+                said: said(definitions),
+                tools: tools(placed),
+            };
+            match self.servers.get(server) {
+                Some(known) => {
+                    if known.said != now.said {
+                        lines.push('~', format!("{server}/"));
+                    }
+                    lines.compare(&format!("{server}/"), &known.tools, &now.tools);
+                }
+                None => lines.first_seen(server, now.tools.len()),
+            }
+            self.servers.insert(server.clone(), now);
         }
-        for (server, tools) in &self.servers {
-            if !after.servers.contains_key(server) {
-                compare(tools, &none, |sign, tool| {
-                    push(sign, format!("{server}/{tool}"), "")
-                });
+        let configured: BTreeSet<&str> = servers
+            .values()
+            .map(|placed| placed.content.file_name.as_str())
+            .collect();
+        self.servers.retain(|server, known| {
+            let stays = configured.contains(server.as_str());
+            if !stays {
+                lines.compare(&format!("{server}/"), &known.tools, &BTreeMap::new());
+            }
+            stays
+        });
+        if before.is_none_or(|before| !after.layout.shares_skills(&before.layout)) {
+            let skills = after.layout.skills().iter();
+            let skills = skills.map(|placed| (placed.id.to_string(), digest(&placed.skill)));
+            let skills = skills.collect();
+            lines.compare("", &self.skills, &skills);
+            self.skills = skills;
+        }
+        lines.in_order()
+    }
+}
+
+/// Lines of the journal, each with the id that it is sorted by.
+#[derive(Default)]
+struct Lines(Vec<(String, char, String)>);
+
+impl Lines {
+    fn push(&mut self, sign: char, id: String) {
+        self.0.push((id, sign, String::new()));
+    }
+
+    fn first_seen(&mut self, server: &str, tools: usize) {
+        let unit = if tools == 1 { "tool" } else { "tools" };
+        self.0
+            .push((format!("{server}/"), '+', format!(" {tools} {unit}")));
+    }
+
+    fn compare(
+        &mut self,
+        prefix: &str,
+        before: &BTreeMap<String, Digest>,
+        after: &BTreeMap<String, Digest>,
+    ) {
+        for (name, digest) in after {
+            match before.get(name) {
+                None => self.push('+', format!("{prefix}{name}")),
+                Some(old) if old != digest => self.push('~', format!("{prefix}{name}")),
+                Some(_) => {}
             }
         }
-        compare(&self.skills, &after.skills, |sign, id| {
-            push(sign, id.to_owned(), "")
-        });
-        lines.sort();
+        for name in before.keys().filter(|name| !after.contains_key(*name)) {
+            self.push('-', format!("{prefix}{name}"));
+        }
+    }
+
+    fn in_order(mut self) -> Vec<String> {
+        self.0.sort();
+        let lines = self.0.into_iter();
         lines
-            .into_iter()
             .map(|(id, sign, rest)| format!("{sign} {id}{rest}"))
             .collect()
     }
+}
+
+/// The revision of the protocol is left out: which one is negotiated is no definition.
+fn said(definitions: &Definitions) -> Digest {
+    let mut hasher = blake3::Hasher::new();
+    for part in [
+        &definitions.title,
+        &definitions.version,
+        &definitions.instructions,
+    ] {
+        hasher.update(format!("{part:?}").as_bytes());
+    }
+    shorten(hasher.finalize().as_bytes())
 }
 
 fn tools(placed: &PlacedServer) -> BTreeMap<String, Digest> {
@@ -118,28 +163,17 @@ fn shorten(hash: &[u8; 32]) -> Digest {
     digest
 }
 
-fn compare(
-    before: &BTreeMap<String, Digest>,
-    after: &BTreeMap<String, Digest>,
-    mut push: impl FnMut(char, &str),
-) {
-    for (name, digest) in after {
-        match before.get(name) {
-            None => push('+', name),
-            Some(old) if old != digest => push('~', name),
-            Some(_) => {}
-        }
-    }
-    for name in before.keys() {
-        if !after.contains_key(name) {
-            push('-', name);
-        }
-    }
+/// A skill is what its SKILL.md says: files beside it are read from the disk when they are opened.
+fn digest(skill: &Skill) -> Digest {
+    shorten(blake3::hash(&skill.text).as_bytes())
 }
 
 /// One line of the journal for each difference of the definitions: `+ id`, `~ id`, `- id`, one line a *server* when a
-/// server is first seen (`+ github/ 26 tools`).
+/// server is first seen (`+ github/ 26 tools`) and when what it says of itself changed (`~ github/`).
 pub fn differences(before: Option<&Snapshot>, after: &Snapshot) -> Vec<String> {
-    let known = before.map_or_else(Known::default, |before| Known::beside(before, Some(after)));
-    known.differences(&Known::beside(after, before))
+    let mut known = Known::default();
+    if let Some(before) = before {
+        known.advance(None, before);
+    }
+    known.advance(before, after)
 }

@@ -532,12 +532,48 @@ fn the_journal_names_servers_once_and_entries_after() {
 }
 
 #[test]
+fn changed_instructions_are_a_change_of_their_server() {
+    let before = built(example());
+    let mut sources = example();
+    for (server, _) in sources.servers.values_mut() {
+        let mut changed = server.as_ref().clone();
+        changed.definitions = changed.definitions.map(|known| {
+            Arc::new(Definitions {
+                instructions: Some("Now do this.".to_owned()),
+                ..known.as_ref().clone()
+            })
+        });
+        *server = Arc::new(changed);
+    }
+    assert_eq!(
+        differences(Some(&before), &built(sources)),
+        ["~ github/", "~ time/"]
+    );
+}
+
+#[test]
 fn what_is_known_survives_being_written_down() {
-    let known = Known::of(&built(example()));
+    let mut known = Known::default();
+    known.advance(None, &built(example()));
     let json = serde_json::to_string(&known).expect("it is plain data");
-    let read: Known = serde_json::from_str(&json).expect("it was just written");
+    let mut read: Known = serde_json::from_str(&json).expect("it was just written");
+    assert_eq!(read.advance(None, &built(example())), Vec::<String>::new());
     assert_eq!(read, known);
-    assert!(read.differences(&known).is_empty());
+}
+
+#[test]
+fn a_server_that_is_not_known_again_yet_is_no_difference() {
+    let mut known = Known::default();
+    let full = built(example());
+    known.advance(None, &full);
+    let mut forgotten = example();
+    let time = server("time", None);
+    forgotten
+        .servers
+        .insert(time.name.clone(), (time, ServerState::default()));
+    let forgotten = built(forgotten);
+    assert_eq!(known.advance(Some(&full), &forgotten), Vec::<String>::new());
+    assert_eq!(known.advance(Some(&forgotten), &full), Vec::<String>::new());
 }
 
 #[test]

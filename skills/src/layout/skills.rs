@@ -90,8 +90,7 @@ pub(super) fn groups(
     counter: &dyn TokenCounter,
 ) -> Vec<Arc<Group>> {
     if let Some(previous) = previous
-        && previous.skills.len() == skills.len()
-        && std::iter::zip(&previous.skills, skills).all(|(a, b)| Arc::ptr_eq(a, b))
+        && same(&previous.skills, skills)
     {
         let of_skills = previous.groups.iter().filter(|g| g.kind == Kind::Skills);
         return of_skills.cloned().collect();
@@ -114,6 +113,11 @@ pub(super) fn groups(
             Arc::new(Group::skills(source.as_deref(), lines, counter))
         })
         .collect()
+}
+
+/// Whether the two are the very same skills.
+pub(super) fn same(a: &[Arc<PlacedSkill>], b: &[Arc<PlacedSkill>]) -> bool {
+    a.len() == b.len() && std::iter::zip(a, b).all(|(a, b)| Arc::ptr_eq(a, b))
 }
 
 /// `skills/`.
