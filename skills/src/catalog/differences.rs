@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
 use super::Snapshot;
@@ -12,8 +13,8 @@ use crate::layout::PlacedServer;
 use crate::server::Definitions;
 use crate::skill::Skill;
 
-/// A definition's hash, short enough to be kept by the hundred thousand.
-type Digest = [u8; 16];
+/// The first half of a definition's hash, in hexadecimal.
+type Digest = String;
 
 /// What is known of every definition: enough to tell what a later snapshot changed. Kept across mounts, so that the
 /// journal also says what changed while no daemon ran.
@@ -158,9 +159,7 @@ fn tools(placed: &PlacedServer) -> BTreeMap<String, Digest> {
 }
 
 fn shorten(hash: &[u8; 32]) -> Digest {
-    let mut digest = Digest::default();
-    digest.copy_from_slice(&hash[..16]);
-    digest
+    HEXLOWER.encode(&hash[..16])
 }
 
 /// A skill is what its SKILL.md says: files beside it are read from the disk when they are opened.
