@@ -4,16 +4,17 @@
 //! and swaps it in whole. Readers load a pointer and never wait.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use skills::catalog::{FirstSeen, IndexOptions, Snapshot, Sources};
+use skills::catalog::{IndexOptions, Snapshot, Sources};
 use skills::entry_id::ServerName;
 use skills::problem::Problem;
 use skills::server::{Server, ServerState};
 use skills::skill::Skill;
 use tokio::sync::{mpsc, watch};
 
-use crate::history::History;
+use crate::journal::{Journal, REMEMBERED, SeenFile};
 
 /// What a source has to say.
 pub enum SourceUpdate {
@@ -60,9 +61,17 @@ pub enum SourceUpdate {
     /// Asks for the generation once everything sent before it is published.
     Flush {
         /// Called with the generation, on the writer's thread: must not block.
-        done: Box<dyn FnOnce(u64) + Send>,
+        done: Done,
+    },
+    /// Flushes, saves what is kept on disk, and ends the writer.
+    End {
+        /// As for a flush.
+        done: Done,
     },
 }
+
+/// Is called with a generation.
+pub type Done = Box<dyn FnOnce(u64) + Send>;
 
 /// The sending end that every source holds.
 pub type Updates = mpsc::UnboundedSender<SourceUpdate>;
@@ -86,63 +95,88 @@ impl Snapshots {
     }
 }
 
+/// How often what is kept on disk is saved while the catalog changes. What is lost to a kill costs a time stamp.
+const SAVE_EVERY: Duration = Duration::from_secs(30);
+
 /// The writer's own state.
-struct Writer<F> {
+struct Writer {
     sources: Sources,
     options: IndexOptions,
-    first_seen: F,
-    history: History,
+    seen: SeenFile,
+    saved: Option<Instant>,
+    journal: Journal,
+    /// The snapshot that the journal was compared with last. Until the first flush there is none: only then has every
+    /// source spoken, and a source that did not speak yet would look like one whose definitions went.
+    recorded: Option<Arc<Snapshot>>,
     current: Arc<ArcSwap<Snapshot>>,
     generation: watch::Sender<u64>,
 }
 
-/// Starts the writer on a thread of its own; it ends when every sender is gone. Generation 0 is the empty catalog.
+/// Starts the writer on a thread of its own. It publishes nothing but the empty catalog until the first
+/// [`SourceUpdate::Flush`], by which every source must have spoken; it ends at [`SourceUpdate::End`].
 ///
 /// # Errors
 /// When the thread can't be started.
-pub fn start<F: FirstSeen + Persist + Send + 'static>(
+pub fn start(
     options: IndexOptions,
-    mut first_seen: F,
-    history: History,
-) -> std::io::Result<(Updates, Snapshots, std::thread::JoinHandle<()>)> {
-    let sources = Sources { journal: history.lines(), ..Sources::default() };
-    let first = Snapshot::build(None, sources.clone(), options, &mut first_seen);
+    mut seen: SeenFile,
+    journal: Journal,
+) -> std::io::Result<(Updates, Snapshots)> {
+    let sources = Sources { journal: journal.tail(REMEMBERED), ..Sources::default() };
+    let first = Snapshot::build(None, sources.clone(), options, &mut seen);
+    let (generation, generations) = watch::channel(first.generation);
     let current = Arc::new(ArcSwap::from_pointee(first));
-    let (generation, generations) = watch::channel(current.load().generation);
     let (updates, queue) = mpsc::unbounded_channel();
     let snapshots = Snapshots { current: Arc::clone(&current), generation: generations };
-    let writer = Writer { sources, options, first_seen, history, current, generation };
-    let thread =
-        std::thread::Builder::new().name("catalog".into()).spawn(move || writer.run(queue))?;
-    Ok((updates, snapshots, thread))
+    let writer = Writer {
+        sources,
+        options,
+        seen,
+        saved: None,
+        journal,
+        recorded: None,
+        current,
+        generation,
+    };
+    std::thread::Builder::new().name("catalog".into()).spawn(move || writer.run(queue))?;
+    Ok((updates, snapshots))
 }
 
-/// What the writer keeps on disk is saved after each publication.
-pub trait Persist {
-    /// Saves what changed. A failure is not fatal: it costs a time stamp, not a definition.
-    fn persist(&mut self);
-}
-
-impl<F: FirstSeen + Persist> Writer<F> {
+impl Writer {
     fn run(mut self, mut queue: mpsc::UnboundedReceiver<SourceUpdate>) {
+        let mut changed = false;
         while let Some(first) = queue.blocking_recv() {
-            let mut waiting: Vec<Box<dyn FnOnce(u64) + Send>> = Vec::new();
-            let mut changed = false;
+            let mut waiting: Vec<Done> = Vec::new();
+            let mut ends = false;
             let mut next = Some(first);
             // A burst becomes one snapshot: whatever is queued by now goes in together.
             while let Some(update) = next {
                 match update {
                     SourceUpdate::Flush { done } => waiting.push(done),
+                    SourceUpdate::End { done } => {
+                        waiting.push(done);
+                        ends = true;
+                    }
                     update => changed |= self.apply(update),
                 }
                 next = queue.try_recv().ok();
             }
-            if changed {
+            if self.recorded.is_none() && waiting.is_empty() {
+                continue;
+            }
+            if changed || self.recorded.is_none() {
                 self.publish();
+                changed = false;
+            }
+            if ends {
+                self.save();
             }
             let generation = self.current.load().generation;
             for done in waiting {
                 done(generation);
+            }
+            if ends {
+                return;
             }
         }
     }
@@ -182,7 +216,7 @@ impl<F: FirstSeen + Persist> Writer<F> {
                 self.tell("configuration".to_owned(), problems) || changed
             }
             SourceUpdate::Problems { source, problems } => self.tell(source, problems),
-            SourceUpdate::Flush { .. } => false,
+            SourceUpdate::Flush { .. } | SourceUpdate::End { .. } => false,
         }
     }
 
@@ -197,23 +231,36 @@ impl<F: FirstSeen + Persist> Writer<F> {
     }
 
     fn publish(&mut self) {
-        let before = self.current.load_full();
-        let mut next = self.build(&before);
-        // The journal is a file of the tree that it describes: a difference costs a second, shared build.
-        if let Some(lines) = self.history.record(&next) {
-            self.sources.journal = lines;
-            let generation = next.generation;
-            next = self.build(&next);
-            next.generation = generation;
+        let mut next = self.build(&self.current.load_full());
+        let recorded = self.journal.record(self.recorded.as_deref(), &next);
+        if let Err(problem) = &recorded {
+            tracing::warn!(%problem, "the journal could not be written");
         }
+        // CHANGES.md is a file of the tree that it describes: a difference costs a second, shared build.
+        let lines = self.journal.tail(REMEMBERED);
+        if lines != self.sources.journal {
+            self.sources.journal = lines;
+            next = self.build(&next);
+        }
+        let next = Arc::new(next);
+        self.recorded = Some(Arc::clone(&next));
         let generation = next.generation;
-        self.current.store(Arc::new(next));
-        self.first_seen.persist();
+        self.current.store(next);
+        if self.saved.is_none_or(|at| at.elapsed() >= SAVE_EVERY) {
+            self.save();
+        }
         // Nobody listening is no error: the last receiver may be gone at shutdown.
         self.generation.send_replace(generation);
     }
 
     fn build(&mut self, previous: &Snapshot) -> Snapshot {
-        Snapshot::build(Some(previous), self.sources.clone(), self.options, &mut self.first_seen)
+        Snapshot::build(Some(previous), self.sources.clone(), self.options, &mut self.seen)
+    }
+
+    fn save(&mut self) {
+        self.saved = Some(Instant::now());
+        if let Err(problem) = self.seen.save(&self.current.load().tree) {
+            tracing::warn!(%problem, "when files were first seen could not be saved");
+        }
     }
 }

@@ -12,7 +12,6 @@ pub mod config;
 pub mod control;
 pub mod gate;
 pub mod guard;
-pub mod history;
 pub mod instance;
 pub mod journal;
 pub mod mirror;

@@ -18,10 +18,9 @@ use tokio_util::sync::CancellationToken;
 use crate::access_log::AccessLog;
 use crate::cache::DefinitionCache;
 use crate::caller::Callers;
-use crate::catalog::{self, Snapshots, SourceUpdate, Updates};
+use crate::catalog::{self, Done, Snapshots, SourceUpdate, Updates};
 use crate::config::Config;
 use crate::control::{self, Context, Validators};
-use crate::history::History;
 use crate::instance;
 use crate::journal::{Journal, SeenFile};
 use crate::mirror;
@@ -134,21 +133,17 @@ impl Daemon {
         let name = configuration_name(options);
         let about = about(options, config)?;
 
-        let state = directories.state.join("catalogs").join(&name);
-        std::fs::create_dir_all(&state).map_err(|error| {
-            internal("the state directory can't be made", &error).at_file(&state, None)
-        })?;
         let log = AccessLog::open(&directories.state.join("log"), &about.instance, config.log)?;
-        let history = History::open(Journal::open(&state, "journal")?, &state.join("known.json"));
-        let seen = SeenFile::open(&state.join("seen.json"));
-        let (updates, snapshots, _) = catalog::start(config.index, seen, history)
+        let kept = directories.state.join("catalogs");
+        let (seen, journal) = (SeenFile::open(&kept, &name)?, Journal::open(&kept, &name)?);
+        let (updates, snapshots) = catalog::start(config.index, seen, journal)
             .map_err(|error| internal("the catalog's thread could not be started", &error))?;
 
         let cache = DefinitionCache::open(&directories.cache, &name)?;
         let (given, surroundings) = (options.skills.clone(), options.surroundings.clone());
         let sources =
             Sources::start(config, given, surroundings, cache, updates.clone()).await;
-        flush(&updates).await;
+        settle(&updates, |done| SourceUpdate::Flush { done }).await;
         Ok(Self {
             about,
             snapshots,
@@ -299,7 +294,7 @@ impl Daemon {
     ) -> Result<(), Problem> {
         let ended = end_on_signals(self.shutdown.clone())?;
         self.first_listing(options.wait, on_event).await;
-        flush(&self.updates).await;
+        settle(&self.updates, |done| SourceUpdate::Flush { done }).await;
         let tree = Arc::clone(&self.snapshots.current().tree);
         let manifest = mirror::manifest_path(&options.surroundings.directories.state, target);
         let report = tokio::task::block_in_place(|| mirror::write_once(&tree, target, &manifest))?;
@@ -318,16 +313,15 @@ impl Daemon {
     /// What must not be lost is written out last.
     async fn stop(&self) {
         self.sources.servers.stop().await;
-        flush(&self.updates).await;
+        settle(&self.updates, |done| SourceUpdate::End { done }).await;
         tokio::task::block_in_place(|| self.log.close());
     }
 }
 
 /// Waits until everything sent before is published.
-async fn flush(updates: &Updates) {
+async fn settle(updates: &Updates, ask: fn(Done) -> SourceUpdate) {
     let (done, published) = oneshot::channel();
-    let done = Box::new(move |generation| drop(done.send(generation)));
-    if updates.send(SourceUpdate::Flush { done }).is_ok() {
+    if updates.send(ask(Box::new(move |generation| drop(done.send(generation))))).is_ok() {
         let _ = published.await;
     }
 }

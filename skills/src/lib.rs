@@ -11,7 +11,6 @@ pub mod entry_id;
 pub mod frontmatter;
 pub mod index;
 pub mod json;
-pub mod known;
 pub mod layout;
 pub mod names;
 pub mod problem;
