@@ -1,0 +1,1 @@
+//! Every trap that was met in the field, one test each.
