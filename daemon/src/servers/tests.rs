@@ -1,1 +1,7 @@
-//! Every trap that was met in the field, one test each.
+//! Servers that misbehave: every trap that was met in the field has a test of its own.
+
+mod calls;
+mod corpus;
+mod life;
+mod shelf;
+mod traps;
