@@ -4,7 +4,7 @@
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use skills::discovery::{Limits, SkillRoot, discover};
 
@@ -13,11 +13,10 @@ fn main() -> anyhow::Result<()> {
         .nth(1)
         .map(PathBuf::from)
         .ok_or_else(|| anyhow::anyhow!("usage: parse_skill PATH"))?;
-    // A skill is its directory; the file is how people name it.
-    let path = if path.is_file() {
-        path.canonicalize()?.with_file_name("")
-    } else {
-        path
+    // A skill is its directory, though people name its file.
+    let path = match path.parent() {
+        Some(directory) if path.is_file() => Path::new(".").join(directory),
+        _ => path,
     };
     let root = SkillRoot {
         path,

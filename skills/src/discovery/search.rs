@@ -34,6 +34,8 @@ struct Walk {
     found: BTreeMap<PathBuf, (PathBuf, Vec<OsString>)>,
     /// The real path of each directory entered.
     real: HashMap<PathBuf, PathBuf>,
+    /// Links that lead nowhere, and what is to be said of them.
+    lost: Vec<(PathBuf, String)>,
     /// The first directory that lies too deep, and how many there are.
     too_deep: Option<(PathBuf, usize)>,
 }
@@ -84,6 +86,11 @@ impl<'a> Search<'a> {
                 },
                 Ok(entry) => walk.file(entry.path()),
                 Err(error) => self.fault(&error, &mut walk),
+            }
+        }
+        for (link, message) in std::mem::take(&mut walk.lost) {
+            if !walk.is_in_skill(&link) {
+                self.warn(&link, message);
             }
         }
         if let Some((first, count)) = walk.too_deep.take() {
@@ -155,24 +162,23 @@ impl<'a> Search<'a> {
         let (Some(path), Some(io)) = (error.path(), error.io_error()) else {
             return;
         };
-        let lost = io.kind() == std::io::ErrorKind::NotFound;
-        if path.is_symlink() {
-            self.watch.link(path);
-            if path.file_name().is_some_and(skill::is_file_name) {
-                // Loading it says what is wrong.
-                walk.file(path);
-            } else if !walk.is_in_skill(path) {
-                let target = fs::read_link(path).unwrap_or_default();
-                self.warn(
-                    path,
-                    format!(
-                        "a link to {} that can't be followed: {io}",
-                        target.display()
-                    ),
-                );
+        if !path.is_symlink() {
+            if io.kind() != std::io::ErrorKind::NotFound {
+                self.problems.push(skill::unreadable(path, io));
             }
-        } else if !lost {
-            self.problems.push(skill::unreadable(path, io));
+            return;
+        }
+        self.watch.link(path);
+        if path.file_name().is_some_and(skill::is_file_name) {
+            // Loading it says what is wrong.
+            walk.file(path);
+        } else {
+            let target = fs::read_link(path).unwrap_or_default();
+            let message = format!(
+                "a link to {} that can't be followed: {io}",
+                target.display()
+            );
+            walk.lost.push((path.to_owned(), message));
         }
     }
 

@@ -192,6 +192,19 @@ fn cycles_and_dangling_links_are_survived() {
 }
 
 #[test]
+fn a_link_of_a_nested_skill_is_reported_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    skill(&path.join("outer"));
+    skill(&path.join("outer/inner"));
+    symlink("gone", path.join("outer/inner/A.md")).unwrap();
+    assert_eq!(
+        problems(&scan(&[path]), path),
+        ["outer/inner/A.md: a link to gone, which does not exist"]
+    );
+}
+
+#[test]
 fn git_and_node_modules_are_not_searched() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
@@ -308,7 +321,7 @@ fn a_directory_that_cannot_be_read_is_reported_and_passed_over() {
     skill(&path.join("pack"));
     let closed = path.join("closed");
     fs::create_dir(&closed).unwrap();
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read_dir(&closed).is_ok() {
         eprintln!("skipped: this user may read everything");
         return;
@@ -412,7 +425,7 @@ fn the_target_of_a_linked_file_is_watched_by_its_name() {
     assert!(!found.watch.concerns(&target.join("other")));
 }
 
-/// Real input, where it is at hand: every SKILL.md of it loads.
+/// Real input, where it is at hand: every SKILL.md of it loads, and every directory is shown as it is.
 #[test]
 fn the_corpus_loads() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/skills");
@@ -430,17 +443,46 @@ fn the_corpus_loads() {
             .status()
             .unwrap();
         assert!(unpacked.success());
-        let limits = Limits {
-            depth: 20,
-            directories: 100_000,
-        };
-        let found = discover(&[root(directory.path())], limits, &[]);
+        let found = scan(&[directory.path()]);
         let files = walkdir::WalkDir::new(directory.path())
             .into_iter()
-            .filter(|entry| entry.as_ref().is_ok_and(|e| e.file_name() == "SKILL.md"))
+            .flatten();
+        let files = files
+            .filter(|entry| entry.file_name() == "SKILL.md")
             .count();
         assert!(files > 0);
         assert_eq!(found.skills.len(), files, "{:#?}", found.problems);
+        for skill in &found.skills {
+            assert_same(&skill.tree, &skill.directory);
+        }
         println!("{files} skills, {} problems", found.problems.len());
+        for problem in &found.problems {
+            println!("{problem}");
+        }
+    }
+}
+
+/// The tree shows every entry of the directory, each file with its size and its execute bits.
+fn assert_same(tree: &crate::tree::Directory, directory: &Path) {
+    use crate::tree::Node;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::PermissionsExt;
+    let entries: Vec<fs::DirEntry> = fs::read_dir(directory).unwrap().flatten().collect();
+    assert_eq!(
+        tree.children().len(),
+        entries.len(),
+        "{}",
+        directory.display()
+    );
+    for entry in entries {
+        let metadata = entry.metadata().unwrap();
+        match tree.get(entry.file_name().as_bytes()).unwrap() {
+            Node::Directory(below) => assert_same(below, &entry.path()),
+            Node::File(file) => {
+                assert_eq!(file.size(), metadata.len());
+                assert_eq!(file.mode & 0o111, metadata.permissions().mode() & 0o111);
+            }
+            Node::Link(_) => assert!(metadata.is_symlink()),
+        }
     }
 }
