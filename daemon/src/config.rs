@@ -31,6 +31,7 @@
 //! `http` with a `url`. Keys that are unknown are passed over where other clients may have put them.
 
 mod duration;
+mod entry;
 mod expansion;
 mod jsonc;
 mod node;
