@@ -1,6 +1,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
+use proptest::prelude::*;
 use skills::problem::Location;
 
 use super::*;
@@ -364,6 +365,8 @@ fn variables_are_expanded() {
         ("${NONE:-}", ""),
         ("${env:NONE:-http://x:1/}", "http://x:1/"),
         ("${NONE:-${SET}-${env:NO:-y}}", "value-y"),
+        ("${NONE:-{\"a\": {}}}", "{\"a\": {}}"),
+        ("${SET:-{}}", "value"),
         ("$${SET} ${SET}", "${SET} value"),
         ("~/x", "~/x"),
     ] {
@@ -433,6 +436,16 @@ fn what_can_not_be_resolved_is_named_with_a_remedy() {
                 line: Some(3)
             })
         );
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_expanded_or_refused(text in "[${}:A-C_ä-]{0,24}") {
+        let expanded = launch(with_argument(&text));
+        if !text.contains("${") {
+            prop_assert_eq!(&expanded.unwrap().args[0], &text);
+        }
     }
 }
 
