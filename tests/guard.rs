@@ -1,5 +1,10 @@
 //! The guard with real processes: whatever a server is and does, nothing is left of it.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy takes what the tests here share for production code"
+)]
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;

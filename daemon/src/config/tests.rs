@@ -192,7 +192,7 @@ fn a_faulty_entry_hides_no_other_and_names_its_line() {
     let hint = |index: usize| config.problems[index].hint.as_deref();
     assert_eq!(
         hint(6),
-        Some(r#"write the program alone: command "npx", args ["-y", "server"]"#)
+        Some("write \"npx\" in `command`, and each argument as a string of its own in `args`")
     );
     // Switched off, so nobody is told, but still not to be started.
     assert!(server(&config, "off").disabled);
@@ -291,7 +291,7 @@ fn a_file_that_is_no_json_or_toml_names_the_line() {
 #[test]
 fn files_of_other_clients_are_read_as_they_are() {
     let config = json(
-        "\u{feff}{\r\n  // ours\r\n  \"numStartups\": 3, \"projects\": {\"/x\": []},\r\n  \"mcpServers\": {\r\n    \"a\": {\"type\": \"stdio\", \"command\": \"x\", \"alwaysAllow\": [\"*\"],},\r\n    \"h\": {\"type\": \"http\", \"url\": \"https://x/${Y}\", \"headers\": {}},\r\n  },\r\n}\r\n",
+        "\u{feff}{\r\n  // ours\r\n  \"numStartups\": 3, \"numStartups\": 4, \"skills\": null, \"projects\": {\"/x\": []},\r\n  \"mcpServers\": {\r\n    \"a\": {\"type\": \"stdio\", \"command\": \"x\", \"alwaysAllow\": [\"*\"],},\r\n    \"h\": {\"type\": \"http\", \"url\": \"https://x/${Y}\", \"headers\": {}},\r\n  },\r\n}\r\n",
     );
     assert_eq!(problems(&config), [""; 0]);
     assert_eq!(server(&config, "a").line, 5);
