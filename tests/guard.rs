@@ -197,13 +197,21 @@ async fn a_program_that_cannot_be_started_is_said_in_one_line() {
         assert_eq!(output, "");
         (errors, status.code())
     };
+    let mut launch = place.launch("no-such-program", &[]);
+    launch
+        .environment
+        .insert("PATH".into(), place.path().into());
     assert_eq!(
-        fault(&place.launch("no-such-program", &[])).await,
+        fault(&launch).await,
         (
             "shelf guard: cannot run no-such-program: there is no such program in PATH\n".into(),
             Some(127)
         )
     );
+    fs::write(place.path().join("no-such-program"), "").unwrap();
+    let (errors, code) = fault(&launch).await;
+    assert!(errors.contains("that may be run"), "{errors}");
+    assert_eq!(code, Some(126));
     let (errors, code) = fault(&place.launch("/", &[])).await;
     assert!(
         errors.contains("cannot run /: Permission denied"),

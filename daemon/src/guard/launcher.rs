@@ -48,6 +48,13 @@ pub(super) fn launch(guard: Pid) -> Result<ExitCode, Failure> {
             127,
             format!("cannot run {command}: there is no such program in PATH"),
         ),
+        // Also what comes of a directory in PATH that can't be searched.
+        ErrorKind::PermissionDenied if !command.contains('/') => Failure::new(
+            126,
+            format!(
+                "cannot run {command}: there is no program of that name in PATH that may be run"
+            ),
+        ),
         _ => Failure::new(126, format!("cannot run {command}: {error}")),
     })
 }
