@@ -267,6 +267,17 @@ async fn a_server_that_ignores_the_end_of_its_input_gets_sigterm() {
 }
 
 #[tokio::test]
+async fn a_server_behind_a_wrapper_that_passes_no_signal_on_can_clean_up() {
+    let place = Place::new();
+    let server = "trap 'touch cleaned; exit' TERM; touch ready; while :; do sleep 0.01; done";
+    let guarded = place.shell(&format!("trap : TERM; sh -c \"{server}\"; exit"));
+    place.wait_for("ready");
+    stop(guarded).await;
+    assert!(place.path().join("cleaned").exists());
+    assert_eq!(place.running(), []);
+}
+
+#[tokio::test]
 async fn a_server_that_ignores_sigterm_is_killed() {
     let place = Place::new();
     let guarded = place.shell("trap '' TERM; touch ready; while :; do sleep 0.01; done");
@@ -304,7 +315,7 @@ async fn a_killed_guard_leaves_nothing() {
 async fn a_server_does_not_outlive_its_guard_when_nobody_waits_for_it() {
     let place = Place::new();
     let guarded = spawn(SHELF.as_ref(), &place.launch("sleep", &["300"])).unwrap();
-    place.wait_until_running(2);
+    place.wait_until_running(1);
     kill(
         guarded.guard.pid().unwrap().try_into().unwrap(),
         Signal::KILL,
