@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use fuser::{
-    AccessFlags, BsdFileFlags, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo,
-    InitFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
+    BsdFileFlags, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
+    KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
     ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite,
     ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
@@ -198,7 +198,12 @@ impl Filesystem for ShelfFilesystem {
             Err(refusal) => return reply.error(refusal.into()),
         };
         for Listed { cookie, name, node } in entries {
-            if reply.add(INodeNo(node.inode), cookie, kind(node), OsStr::from_bytes(name)) {
+            if reply.add(
+                INodeNo(node.inode),
+                cookie,
+                kind(node),
+                OsStr::from_bytes(name),
+            ) {
                 break;
             }
         }
@@ -221,7 +226,14 @@ impl Filesystem for ShelfFilesystem {
         for Listed { cookie, name, node } in entries {
             let attributes = self.attributes.of(node);
             let inode = INodeNo(node.inode);
-            if reply.add(inode, cookie, OsStr::from_bytes(name), &lifetime(node), &attributes, GENERATION) {
+            if reply.add(
+                inode,
+                cookie,
+                OsStr::from_bytes(name),
+                &lifetime(node),
+                &attributes,
+                GENERATION,
+            ) {
                 break;
             }
         }
@@ -253,10 +265,6 @@ impl Filesystem for ShelfFilesystem {
         _lock_owner: LockOwner,
         reply: ReplyEmpty,
     ) {
-        reply.error(Refusal::NotServed.into());
-    }
-
-    fn access(&self, _request: &Request, _inode: INodeNo, _mask: AccessFlags, reply: ReplyEmpty) {
         reply.error(Refusal::NotServed.into());
     }
 
