@@ -25,6 +25,9 @@ use super::refusal::Refusal;
 use super::shelf::Shelf;
 use super::view::{BLOCK, Body, Listed, MAX_NAME, ViewNode};
 
+#[cfg(test)]
+mod tests;
+
 /// What the kernel may keep: until it is told otherwise. A changed file has another inode, a changed directory is notified.
 const UNTIL_NOTIFIED: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 

@@ -117,7 +117,7 @@ fn file(bytes: &[u8], mode: u32) -> File {
 }
 
 /// The source file at a path as it is now.
-fn source(root: &Path, path: &str) -> Arc<SourceFile> {
+pub(super) fn source(root: &Path, path: &str) -> Arc<SourceFile> {
     let metadata = fs::metadata(root.join(path)).unwrap();
     let ns = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
     Arc::new(SourceFile {

@@ -11,6 +11,9 @@ use skills::tree::{SourceFile, SourceStat};
 
 use super::refusal::Refusal;
 
+#[cfg(test)]
+mod tests;
+
 /// Why a source can't be served.
 #[derive(Debug)]
 pub(super) enum SourceError {

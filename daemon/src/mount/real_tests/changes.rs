@@ -203,13 +203,12 @@ fn a_volatile_file_that_was_listed_keeps_its_attributes_while_open() {
         return;
     };
     let open = File::open(fixture.path("STATUS")).unwrap();
-    // The listing says the attributes anew, to be kept for no time, so that the next stat asks.
-    fixture.shell(&fixture.point, "ls -l");
+    // The listing brings the attributes anew, to be kept for no time, so that the stat below asks.
+    fixture.names("");
     fixture.publish(&tree().volatile("STATUS", "ready and more\n"));
     eventually("the new state is there", || {
         fixture.read("STATUS") == "ready and more\n"
     });
-    fixture.shell(&fixture.point, "ls -l");
     assert_eq!(open.metadata().unwrap().size(), 5);
     let mut bytes = [0; 5];
     open.read_exact_at(&mut bytes, 0).unwrap();

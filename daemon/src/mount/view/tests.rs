@@ -113,7 +113,7 @@ fn same(a: &ViewNode, b: &ViewNode) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn numbers_and_changes_follow_the_tree(generations in prop::collection::vec(shapes(), 2..6)) {
