@@ -54,7 +54,7 @@ const STOP_DEADLINE: Duration = Duration::from_secs(1);
 pub struct MountOptions {
     /// The daemon's instance id: the file system's source is `shelf:<instance>`.
     pub instance: String,
-    /// Whether users other than the daemon's own may read it (`allow_other`, with `default_permissions`).
+    /// Whether users other than the daemon's own may read it (`allow_other`).
     pub allow_other: bool,
     /// Whether mounting over a directory that is not empty is allowed.
     pub nonempty: bool,
