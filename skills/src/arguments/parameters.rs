@@ -16,6 +16,7 @@ pub(super) struct Parameters<'a> {
     root: &'a Root,
     all: Vec<Parameter<'a>>,
     open: bool,
+    closed: bool,
 }
 
 /// One argument.
@@ -35,6 +36,7 @@ impl<'a> Parameters<'a> {
             root,
             all: Vec::new(),
             open: false,
+            closed: false,
         };
         let mut required = Vec::new();
         parameters.collect(root.value(), true, &mut required, 0);
@@ -57,9 +59,9 @@ impl<'a> Parameters<'a> {
         self.all.iter().map(|parameter| parameter.name)
     }
 
-    /// Whether the schema takes names that it does not declare: it says so, or it declares none at all.
+    /// Whether the schema takes names that it does not declare: it says so, or it declares none and does not say otherwise.
     pub(super) fn takes_others(&self) -> bool {
-        self.open || self.all.is_empty()
+        self.open || (self.all.is_empty() && !self.closed)
     }
 
     /// The arguments with their types, a line each, the required ones first.
@@ -104,11 +106,14 @@ impl<'a> Parameters<'a> {
         if let (true, Some(Value::Array(names))) = (always, object.get("required")) {
             required.extend(names.iter().filter_map(Value::as_str));
         }
-        self.open |= object.contains_key("patternProperties")
-            || ["additionalProperties", "unevaluatedProperties"]
-                .iter()
-                .filter_map(|keyword| object.get(*keyword))
-                .any(|schema| *schema != Value::Bool(false));
+        self.open |= object.contains_key("patternProperties");
+        for keyword in ["additionalProperties", "unevaluatedProperties"] {
+            match object.get(keyword) {
+                Some(Value::Bool(false)) => self.closed |= always,
+                Some(_) => self.open = true,
+                None => {}
+            }
+        }
         let reference = object.get("$ref").and_then(Value::as_str);
         if let Some(target) = reference.and_then(|reference| self.root.target(reference)) {
             self.collect(target, always, required, depth);

@@ -64,17 +64,12 @@ impl Validator {
         arguments: &Map<String, Value>,
     ) -> Result<(), Problem> {
         let mut found = self.unknown_names(arguments);
-        let unknown = found.len();
+        let names_told = !found.is_empty();
         let value = Value::Object(arguments.clone());
         for error in self.compiled.iter_errors(&value) {
-            for fault in faults::of(&error) {
-                // A schema that is closed says once more what was said of an unknown name.
-                if !found[..unknown]
-                    .iter()
-                    .any(|known| known.place == fault.place)
-                {
-                    found.push(fault);
-                }
+            // A schema that is closed says once more what was said of an unknown name.
+            if !(names_told && faults::is_of_names(&error)) {
+                found.extend(faults::of(&error));
             }
         }
         if found.is_empty() {

@@ -144,6 +144,11 @@ fn undeclared_names_pass_only_where_the_schema_says_so() {
         ),
         ["/b: unknown"]
     );
+    let empty = json!({"type": "object", "properties": {"a": {"type": "object", "additionalProperties": false}}});
+    assert_eq!(
+        faults(&empty, &json!({"a": {"b": 1}})),
+        ["/a: must be empty"]
+    );
 }
 
 #[test]

@@ -37,6 +37,25 @@ impl Fault {
     }
 }
 
+/// Whether an error says that the arguments themselves hold a name which they may not.
+pub(super) fn is_of_names(error: &ValidationError<'_>) -> bool {
+    let names = match error.kind() {
+        ValidationErrorKind::AdditionalProperties { .. }
+        | ValidationErrorKind::UnevaluatedProperties { .. } => true,
+        ValidationErrorKind::FalseSchema => closes(error),
+        _ => false,
+    };
+    names && error.instance_path().is_empty()
+}
+
+/// Whether a `false` is that of `additionalProperties`, by which an object without properties says that it takes none.
+fn closes(error: &ValidationError<'_>) -> bool {
+    error
+        .schema_path()
+        .as_str()
+        .ends_with("/additionalProperties")
+}
+
 /// The faults that an error of the validator stands for.
 pub(super) fn of(error: &ValidationError<'_>) -> Vec<Fault> {
     at_depth(error, 0)
@@ -83,6 +102,7 @@ fn at_depth(error: &ValidationError<'_>, depth: usize) -> Vec<Fault> {
         ValidationErrorKind::Pattern { pattern } => {
             one(format!("must match {pattern}, unlike {shown}"))
         }
+        ValidationErrorKind::FalseSchema if closes(error) => one("must be empty".to_owned()),
         ValidationErrorKind::FalseSchema => one("must not be given".to_owned()),
         _ => {
             let text = error.masked_with(shown.as_str()).to_string();
