@@ -168,6 +168,19 @@ fn a_renamed_skill_is_seen_and_goes_on_being_watched() {
 }
 
 #[test]
+fn a_directory_that_is_replaced_goes_on_being_watched() {
+    let mut shelf = Shelf::new(|path| write(&path.join("root/pack"), "one"));
+    write(&shelf.path("root/pack"), "two");
+    shelf.wait("watched", |s| s.has("pack", "two"));
+    // At once, so that no scan sees the path without a directory.
+    fs::rename(shelf.path("root/pack"), shelf.path("old")).unwrap();
+    write(&shelf.path("root/pack"), "three");
+    shelf.wait("replaced", |s| s.has("pack", "three"));
+    write(&shelf.path("root/pack"), "four");
+    shelf.wait("the new one edited", |s| s.has("pack", "four"));
+}
+
+#[test]
 fn an_edit_below_a_skill_is_seen() {
     let mut shelf = Shelf::new(|path| {
         write(&path.join("root/pack"), "one");
@@ -245,8 +258,12 @@ fn what_did_not_change_is_not_sent_again() {
 
 #[test]
 fn new_roots_are_scanned_and_watched() {
-    let mut shelf = Shelf::new(|path| write(&path.join("second/pack"), "one"));
-    assert!(shelf.skills.is_empty());
+    let mut shelf = Shelf::new(|path| {
+        write(&path.join("root/first"), "one");
+        write(&path.join("second/pack"), "one");
+    });
+    write(&shelf.path("root/first"), "two");
+    shelf.wait("watched", |s| s.has("first", "two"));
     shelf.source.set_roots(vec![root(shelf.path("second"))]);
     assert!(shelf.receive());
     assert!(shelf.has("pack", "one"));

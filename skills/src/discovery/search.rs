@@ -72,7 +72,8 @@ impl<'a> Search<'a> {
         let mut walk = Walk::default();
         let mut entries = WalkDir::new(&root.path)
             .follow_links(true)
-            .sort_by_file_name()
+            // A directory that a link beside it leads to is known by its own name.
+            .sort_by_key(|entry| (entry.path_is_symlink(), entry.file_name().to_owned()))
             .into_iter();
         while let Some(entry) = entries.next() {
             match entry {

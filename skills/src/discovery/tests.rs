@@ -150,6 +150,19 @@ fn each_real_directory_is_read_once() {
     let roots = ["first", "second", "third", "first"].map(|name| path.join(name));
     let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
     assert_eq!(names(&scan(&roots)), ["pack"]);
+
+    // Each counts once, too, by however many links it is reached.
+    for number in 0..10 {
+        symlink("pack", path.join(format!("first/a{number}"))).unwrap();
+    }
+    let limits = Limits {
+        directories: 2,
+        ..Limits::default()
+    };
+    assert_eq!(
+        discover(&[root(path.join("first"))], limits, &[]).problems,
+        []
+    );
 }
 
 #[test]
