@@ -22,7 +22,7 @@ use crate::summary::one_line;
 use crate::tool::{Hints, Tool};
 
 /// The longest result type that is shown, in bytes; a longer one is left to the raw schema.
-const MAX_RESULT: usize = 600;
+const MAX_RESULT: usize = 2400;
 
 /// Renders `<tool>.md`. `schema_path` is the path of the raw schema, relative to the mount point
 /// (`.schemas/<server>/<tool>.json`).
@@ -47,13 +47,20 @@ pub fn render(tool: &Tool, id: &EntryId, schema_path: &str) -> String {
     let space = if command.ends_with('`') { " " } else { "" };
     out.push_str(&format!("\n{ticks}{space}{command}{space}{ticks}\n"));
 
+    let titles = |suffixes: &[&str]| -> Vec<String> {
+        suffixes.iter().map(|suffix| format!("{}{suffix}", tool.name)).collect()
+    };
     let mut taken = BTreeSet::new();
-    let mut types = declarations(&Json::parse(&tool.input_schema), "Arguments", &mut taken);
+    let schema = Json::parse(&tool.input_schema);
+    let titles_said = titles(&["", "Arguments", "Args", "Input", "Params", "Parameters", "Request", "Schema"]);
+    let mut types = declarations(&schema, "Arguments", &titles_said, &mut taken);
     let mut result_is_long = false;
     if let Some(schema) = &tool.output_schema {
-        let result = declarations(&Json::parse(schema), "Result", &mut taken);
+        let titles = titles(&["", "Output", "DictOutput", "Result", "Response", "Schema"]);
+        let result = declarations(&Json::parse(schema), "Result", &titles, &mut taken);
         result_is_long = result.len() > MAX_RESULT;
-        if !result_is_long {
+        // A result is an object in any case.
+        if !result_is_long && result != "type Result = object\n" {
             types.push_str(&result);
         }
     }
@@ -78,8 +85,8 @@ pub fn render(tool: &Tool, id: &EntryId, schema_path: &str) -> String {
 fn hints(hints: Hints) -> Vec<&'static str> {
     let read_only = match (hints.read_only, hints.destructive) {
         (Some(true), _) => Some("read-only"),
-        (Some(false), None | Some(false)) => Some("not read-only"),
-        (Some(false), Some(true)) | (None, _) => None,
+        (Some(false), None) => Some("writes"),
+        (Some(false), Some(_)) | (None, _) => None,
     };
     let destructive = match hints.destructive {
         Some(true) => Some("destructive"),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::schema::references;
+use super::schema::{last_of_each, references};
 use crate::json::{Json, Node};
 use crate::summary::{is_invisible, visible};
 
@@ -31,20 +31,25 @@ impl Notes {
         }
     }
 
-    /// Takes over the notes of a part, said of each of several.
-    pub(super) fn adopt(&mut self, part: Self, prefix: &str) {
-        self.limits
-            .extend(part.limits.into_iter().map(|limit| format!("{prefix}{limit}")));
+    /// Takes over the notes of a part; `of` says of which, if not of the whole.
+    pub(super) fn adopt(&mut self, part: Self, of: &str) {
+        let (before_limit, before_text) = match of {
+            "" => (String::new(), String::new()),
+            of => (format!("{of} "), format!("{of}: ")),
+        };
+        let limits = part.limits.into_iter();
+        self.limits.extend(limits.map(|limit| format!("{before_limit}{limit}")));
         for text in part.texts {
             if !self.texts.contains(&text) {
-                self.texts.push(if prefix.is_empty() { text } else { format!("{prefix}{text}") });
+                self.texts.push(format!("{before_text}{text}"));
             }
         }
     }
 
     fn text(&self) -> String {
         let limits = self.limits.join(", ");
-        let texts = self.texts.join("\n");
+        let on_lines = self.texts.iter().any(|text| text.contains('\n'));
+        let texts = self.texts.join(if on_lines { "\n" } else { "; " });
         match (limits.is_empty(), texts.is_empty()) {
             (false, false) => format!("{limits}. {texts}"),
             _ => limits + &texts,
@@ -100,8 +105,13 @@ pub(super) fn quoted(json: &Json<'_>) -> String {
     escaped(&json.compact())
 }
 
+/// A string as a JSON literal in which everything can be seen.
+pub(super) fn string_literal(text: &str) -> String {
+    escaped(&serde_json::Value::from(text).to_string())
+}
+
 /// A JSON text whose invisible characters are escaped; they can only stand in its strings.
-pub(super) fn escaped(json: &str) -> String {
+fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for character in json.chars() {
         if is_invisible(character) {
@@ -118,18 +128,12 @@ pub(super) fn escaped(json: &str) -> String {
 
 /// The keywords of a schema that have not been said yet.
 #[derive(Debug)]
-pub(super) struct Keywords<'s, 'a>(Vec<(String, &'s Json<'a>)>);
+pub(super) struct Keywords<'s, 'a>(Vec<(Cow<'a, str>, &'s Json<'a>)>);
 
 impl<'s, 'a> Keywords<'s, 'a> {
-    /// All keywords of a schema; of duplicates the last, as parsers would have it.
+    /// All keywords of a schema.
     pub(super) fn of(schema: &'s Json<'a>) -> Self {
-        let mut keywords: Vec<(String, &Json<'a>)> = Vec::new();
-        for (key, value) in schema.members().unwrap_or_default() {
-            let key = key.decode();
-            keywords.retain(|(earlier, _)| *earlier != *key);
-            keywords.push((key.into_owned(), value));
-        }
-        Self(keywords)
+        Self(last_of_each(schema.members().unwrap_or_default()))
     }
 
     /// Takes a keyword out if its value is as wanted; else it stays and is quoted.
@@ -154,7 +158,7 @@ impl<'s, 'a> Keywords<'s, 'a> {
         const VALUES: [&str; 4] = ["const", "enum", "default", "examples"];
         let mut found = Vec::new();
         for (key, value) in &self.0 {
-            if !VALUES.contains(&key.as_str()) {
+            if !VALUES.contains(&&**key) {
                 references(value, &mut found);
             }
         }
@@ -209,7 +213,7 @@ impl<'s, 'a> Keywords<'s, 'a> {
         if let Some(title) = title
             && !name.is_some_and(|name| same_words(name, &title))
         {
-            limits.push(format!("title {}", escaped(&serde_json::Value::from(title).to_string())));
+            limits.push(format!("title {}", string_literal(&title)));
         }
         let description = self.take("description", Json::string);
         for (key, value) in self.0 {

@@ -2,10 +2,10 @@
 //!
 //! `integer` is written as a type of its own, and union members without spaces: both save tokens and read well.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::notes::{Keywords, Notes, escaped, quoted};
-use super::schema::{Kinds, Target, pointer_step, references, resolve};
+use super::notes::{Keywords, Notes, quoted, same_words, string_literal};
+use super::schema::{Kinds, Target, last_of_each, pointer_step, references, resolve};
 use crate::json::{Json, Node};
 
 /// The longest object that stays on one line, in bytes.
@@ -20,24 +20,35 @@ enum Closed {
     Once,
 }
 
-/// Renders a schema as `type <name> = …` and the named types that it refers to.
-pub(super) fn declarations(schema: &Json<'_>, name: &str, taken: &mut BTreeSet<String>) -> String {
-    let names = taken.clone();
-    let mut first = Declarations::new(schema, name, names.clone(), Closed::Each);
-    let mut text = first.all();
-    if first.closed > 1 && first.open == 0 {
-        first = Declarations::new(schema, name, names, Closed::Once);
-        text = first.all();
+/// Renders a schema as `type <name> = …` and the named types that it refers to. `titles` are what its own title may be
+/// without saying anything; `taken` are the names that other declarations have.
+pub(super) fn declarations(
+    schema: &Json<'_>,
+    name: &str,
+    titles: &[String],
+    taken: &mut BTreeSet<String>,
+) -> String {
+    let render = |mode| {
+        let mut declarations = Declarations::new(schema, name, titles, taken.clone(), mode);
+        let text = declarations.all();
+        (declarations, text)
+    };
+    let (mut declarations, mut text) = render(Closed::Each);
+    if declarations.closed > 1 && declarations.open == 0 {
+        (declarations, text) = render(Closed::Once);
     }
-    *taken = first.taken;
+    *taken = declarations.taken;
     text
 }
 
 struct Declarations<'s, 'a> {
     root: &'s Json<'a>,
     root_name: &'s str,
+    root_titles: &'s [String],
     /// Schemas with a name of their own, in the order of their first mention.
     named: Vec<(&'s Json<'a>, String)>,
+    /// Where in `named` a schema stands, by its address: equal schemas may have different names.
+    positions: HashMap<*const Json<'a>, usize>,
     taken: BTreeSet<String>,
     mode: Closed,
     closed: usize,
@@ -56,6 +67,17 @@ impl Type {
         self.members.join("|")
     }
 
+    /// The code as a part of a larger one, with its comment where it is read before what it is about.
+    fn commented(&self) -> String {
+        let code = self.code();
+        match code.split_once('\n') {
+            Some((first, rest)) if !has_comment(first) => {
+                format!("{first}{}\n{rest}", self.notes.line_comment())
+            }
+            _ => code + &self.notes.inline_comment(),
+        }
+    }
+
     /// The code so that an operator can be put to it.
     fn operand(&self) -> String {
         let code = self.code();
@@ -68,9 +90,15 @@ impl Type {
 }
 
 impl<'s, 'a> Declarations<'s, 'a> {
-    fn new(root: &'s Json<'a>, name: &'s str, mut taken: BTreeSet<String>, mode: Closed) -> Self {
+    fn new(
+        root: &'s Json<'a>,
+        name: &'s str,
+        titles: &'s [String],
+        mut taken: BTreeSet<String>,
+        mode: Closed,
+    ) -> Self {
         taken.insert(name.to_owned());
-        Self { root, root_name: name, named: Vec::new(), taken, mode, closed: 0, open: 0 }
+        Self { root, root_name: name, root_titles: titles, named: Vec::new(), positions: HashMap::new(), taken, mode, closed: 0, open: 0 }
     }
 
     fn all(&mut self) -> String {
@@ -88,11 +116,14 @@ impl<'s, 'a> Declarations<'s, 'a> {
     }
 
     fn declaration(&mut self, schema: &'s Json<'a>, name: &str) -> String {
-        let mut parsed = self.type_of(schema, Some(name), false, 0);
+        let title = schema.get("title").and_then(Json::string).unwrap_or_default();
+        let known = self.root_titles.iter().find(|known| same_words(known, &title));
+        let title = if name == self.root_name { known.map_or(name, String::as_str) } else { name };
+        let mut parsed = self.type_of(schema, Some(title), false, 0);
         if self.mode == Closed::Once && name == self.root_name {
             parsed.notes.limits.insert(0, "all objects closed".to_owned());
         }
-        format!("type {name} = {}\n", with_comment(&parsed.code(), &parsed.notes))
+        with_comment("", &format!("type {name} = {}", parsed.code()), &parsed.notes)
     }
 
     /// Whether something is referred to by an anchor or an `$id`, which may mean any definition.
@@ -114,8 +145,8 @@ impl<'s, 'a> Declarations<'s, 'a> {
     }
 
     fn name_of(&mut self, schema: &'s Json<'a>, wish: &str) -> String {
-        if let Some((_, name)) = self.named.iter().find(|(known, _)| std::ptr::eq(*known, schema)) {
-            return name.clone();
+        if let Some(position) = self.positions.get(&std::ptr::from_ref(schema)) {
+            return self.named[*position].1.clone();
         }
         let mut base: String = wish
             .chars()
@@ -129,6 +160,7 @@ impl<'s, 'a> Declarations<'s, 'a> {
             .find(|name| !self.taken.contains(name))
             .expect("the numbers do not run out");
         self.taken.insert(name.clone());
+        self.positions.insert(std::ptr::from_ref(schema), self.named.len());
         self.named.push((schema, name.clone()));
         name
     }
@@ -179,9 +211,6 @@ impl<'s, 'a> Declarations<'s, 'a> {
             })
             .filter(|literals| !literals.is_empty());
         if let Some(literals) = literals {
-            let kinds = Kinds::of_schema(self.root, schema);
-            // What the literals are says their type, as long as the type excludes none of them.
-            keywords.take("type", |_| literals_fit(schema, kinds).then_some(()));
             parts.push(literals);
         }
         for (combination, exclusive) in [("anyOf", false), ("oneOf", true)] {
@@ -203,7 +232,8 @@ impl<'s, 'a> Declarations<'s, 'a> {
             parts.push(part.members);
             notes.adopt(part.notes, "");
         }
-        if let Some(own) = self.own_type(&mut keywords, &parts, &mut notes, depth) {
+        let has_parts = !parts.is_empty();
+        if let Some(own) = self.own_type(&mut keywords, schema, has_parts, &mut notes, depth) {
             parts.insert(0, own);
         }
         for reference in keywords.references() {
@@ -219,7 +249,8 @@ impl<'s, 'a> Declarations<'s, 'a> {
     fn own_type(
         &mut self,
         keywords: &mut Keywords<'s, 'a>,
-        parts: &[Vec<String>],
+        schema: &Json<'_>,
+        has_parts: bool,
         notes: &mut Notes,
         depth: usize,
     ) -> Option<Vec<String>> {
@@ -236,23 +267,30 @@ impl<'s, 'a> Declarations<'s, 'a> {
                 .take(1)
                 .collect()
         });
+        // What the other parts allow says the type too, as long as the type excludes none of it.
+        let allowed = names.iter().fold(Kinds::NONE, |all, name| all | Kinds::named(name));
+        let repeated = Kinds::beside_type(self.root, schema);
         let only_repeats = |name: &str| {
-            !parts.is_empty()
+            has_parts
+                && allowed.contains(repeated)
                 && match name {
-                    "object" => keywords.get("properties").is_none() && keywords.get("additionalProperties").is_none_or(|value| value.bool() == Some(false)),
-                    "array" => keywords.get("items").is_none() && keywords.get("prefixItems").is_none(),
-                    _ => true,
+                    "object" => ["properties", "additionalProperties"],
+                    "array" => ["items", "prefixItems"],
+                    "integer" => return lists_integers(schema),
+                    _ => return true,
                 }
+                .iter()
+                .all(|keyword| keywords.get(keyword).is_none())
         };
-        let names: Vec<_> = names.into_iter().filter(|name| !only_repeats(name)).collect();
+        let names: Vec<_> = names.iter().filter(|name| !only_repeats(name)).collect();
         let members: Vec<String> = names
             .iter()
             .map(|name| match name.as_str() {
                 "object" => self.object(keywords, notes, depth),
                 "array" => self.array(keywords, notes, depth),
-                "string" | "number" | "integer" | "boolean" | "null" => name.clone(),
+                "string" | "number" | "integer" | "boolean" | "null" => name.to_string(),
                 other => {
-                    notes.limits.push(format!("type {}", escaped(&serde_json::Value::from(other).to_string())));
+                    notes.limits.push(format!("type {}", string_literal(other)));
                     "unknown".to_owned()
                 }
             })
@@ -275,18 +313,15 @@ impl<'s, 'a> Declarations<'s, 'a> {
             (value.bool().is_some() || value.members().is_some()).then_some(value)
         });
         let mut members: Vec<(String, Notes)> = Vec::new();
-        for (position, (key, schema)) in properties.iter().enumerate() {
-            let name = key.decode();
-            if properties[position + 1..].iter().any(|(later, _)| later.decode() == name) {
-                continue;
-            }
-            let optional = !required.iter().any(|required| **required == *name);
+        let mut undeclared: HashSet<&str> = required.iter().map(String::as_str).collect();
+        for (name, schema) in last_of_each(properties) {
+            let optional = !undeclared.remove(&*name);
             let member = self.type_of(schema, Some(&name), optional, depth + 1);
             let mark = if optional { "?" } else { "" };
             members.push((format!("{}{mark}: {}", member_name(&name), member.code()), member.notes));
         }
         for name in &required {
-            if !properties.iter().any(|(key, _)| key.decode() == **name) {
+            if undeclared.remove(name.as_str()) {
                 members.push((format!("{}: unknown", member_name(name)), Notes::default()));
             }
         }
@@ -296,7 +331,7 @@ impl<'s, 'a> Declarations<'s, 'a> {
             let others = self.type_of(others, None, false, depth + 1);
             if members.is_empty() {
                 let code = format!("Record<string, {}>", others.code());
-                notes.adopt(others.notes, "each ");
+                notes.adopt(others.notes, "each");
                 return code;
             }
             members.push((format!("[key: string]: {}", others.code()), others.notes));
@@ -329,7 +364,7 @@ impl<'s, 'a> Declarations<'s, 'a> {
             };
             let items = self.type_of(items, None, false, depth);
             let code = format!("{}[]", items.operand());
-            notes.adopt(items.notes, "each ");
+            notes.adopt(items.notes, "each");
             return code;
         };
         let mut places: Vec<String> = prefix
@@ -363,11 +398,10 @@ impl<'s, 'a> Declarations<'s, 'a> {
         let mut members = Vec::new();
         for mut branch in types {
             branch.notes.texts.retain(|text| !notes.texts.contains(text));
-            let comment = branch.notes.inline_comment();
-            let new = if comment.is_empty() {
+            let new = if branch.notes.is_empty() {
                 branch.members
             } else {
-                vec![branch.code() + &comment]
+                vec![branch.commented()]
             };
             for member in new {
                 if !members.contains(&member) {
@@ -402,13 +436,11 @@ fn is_type(schema: &Json<'_>) -> bool {
     schema.bool().is_some() || TYPES.iter().any(|keyword| schema.get(keyword).is_some())
 }
 
-fn literals_fit(schema: &Json<'_>, kinds: Kinds) -> bool {
-    let integer = schema.get("type").is_some_and(|name| name.string().as_deref() == Some("integer"));
-    let fits = |value: &Json<'_>| {
-        kinds.contains(Kinds::of_value(value)) && !(integer && value.raw().contains(['.', 'e', 'E']))
-    };
-    schema.get("const").is_none_or(fits)
-        && schema.get("enum").and_then(Json::elements).unwrap_or_default().iter().all(fits)
+/// Whether a schema lists its values and all numbers among them are integers.
+fn lists_integers(schema: &Json<'_>) -> bool {
+    let values = schema.get("enum").and_then(Json::elements).unwrap_or_default();
+    let mut listed = schema.get("const").into_iter().chain(values).peekable();
+    listed.peek().is_some() && listed.all(|value| !value.raw().contains(['.', 'e', 'E']) || value.string().is_some())
 }
 
 fn intersection(mut parts: Vec<Vec<String>>) -> Vec<String> {
@@ -435,38 +467,41 @@ fn member_name(name: &str) -> String {
     if identifier {
         name.to_owned()
     } else {
-        escaped(&serde_json::Value::from(name).to_string())
+        string_literal(name)
     }
 }
 
-/// An object type: on one line when it is short and has nothing to note, except the outermost.
+/// An object type, on one line when it is short and has nothing to note.
 fn braces(members: &[(String, Notes)], depth: usize) -> String {
     if members.is_empty() {
         return "{}".to_owned();
     }
-    let plain: Vec<&str> = members
-        .iter()
-        .filter(|(code, notes)| notes.is_empty() && !code.contains('\n'))
-        .map(|(code, _)| code.as_str())
-        .collect();
-    let inline = format!("{{{}}}", plain.join(", "));
-    if depth > 0 && plain.len() == members.len() && inline.len() <= MAX_INLINE {
+    let plain = members.iter().all(|(code, notes)| notes.is_empty() && !code.contains(['\n', '/']));
+    let codes: Vec<&str> = members.iter().map(|(code, _)| code.as_str()).collect();
+    let inline = format!("{{{}}}", codes.join(", "));
+    if plain && inline.len() <= MAX_INLINE {
         return inline;
     }
-    let indent = " ".repeat(depth);
-    let mut out = "{\n".to_owned();
-    for (code, notes) in members {
-        out.push_str(&format!("{indent} {}\n", with_comment(code, notes)));
-    }
-    out.push_str(&indent);
-    out.push('}');
-    out
+    let indent = " ".repeat(depth + 1);
+    let lines: String = members
+        .iter()
+        .map(|(code, notes)| with_comment(&indent, code, notes))
+        .collect();
+    format!("{{\n{lines}{}}}", " ".repeat(depth))
 }
 
-/// The code with its comment at the end of its first line, where it is read before what it is about.
-fn with_comment(code: &str, notes: &Notes) -> String {
+/// The lines of a declaration or member; the comment stands at the end of the first, or above where that has one already.
+fn with_comment(indent: &str, code: &str, notes: &Notes) -> String {
+    let comment = notes.line_comment();
     match code.split_once('\n') {
-        Some((first, rest)) => format!("{first}{}\n{rest}", notes.line_comment()),
-        None => format!("{code}{}", notes.line_comment()),
+        Some((first, _)) if has_comment(first) && !comment.is_empty() => {
+            format!("{indent}{}\n{indent}{code}\n", comment.trim_start())
+        }
+        Some((first, rest)) => format!("{indent}{first}{comment}\n{rest}\n"),
+        None => format!("{indent}{code}{comment}\n"),
     }
+}
+
+fn has_comment(line: &str) -> bool {
+    line.contains(" //") || line.contains(" /*")
 }
