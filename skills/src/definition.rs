@@ -22,7 +22,7 @@ use crate::summary::one_line;
 use crate::tool::{Hints, Tool};
 
 /// The longest result type that is shown, in bytes; a longer one is left to the raw schema.
-const MAX_RESULT: usize = 600;
+const MAX_RESULT: usize = 2400;
 
 /// Renders `<tool>.md`. `schema_path` is the path of the raw schema, relative to the mount point
 /// (`.schemas/<server>/<tool>.json`).
@@ -47,13 +47,32 @@ pub fn render(tool: &Tool, id: &EntryId, schema_path: &str) -> String {
     let space = if command.ends_with('`') { " " } else { "" };
     out.push_str(&format!("\n{ticks}{space}{command}{space}{ticks}\n"));
 
+    let titles = |suffixes: &[&str]| -> Vec<String> {
+        suffixes
+            .iter()
+            .map(|suffix| format!("{}{suffix}", tool.name))
+            .collect()
+    };
     let mut taken = BTreeSet::new();
-    let mut types = declarations(&Json::parse(&tool.input_schema), "Arguments", &mut taken);
+    let schema = Json::parse(&tool.input_schema);
+    let titles_said = titles(&[
+        "",
+        "Arguments",
+        "Args",
+        "Input",
+        "Params",
+        "Parameters",
+        "Request",
+        "Schema",
+    ]);
+    let mut types = declarations(&schema, "Arguments", &titles_said, &mut taken);
     let mut result_is_long = false;
     if let Some(schema) = &tool.output_schema {
-        let result = declarations(&Json::parse(schema), "Result", &mut taken);
+        let titles = titles(&["", "Output", "DictOutput", "Result", "Response", "Schema"]);
+        let result = declarations(&Json::parse(schema), "Result", &titles, &mut taken);
         result_is_long = result.len() > MAX_RESULT;
-        if !result_is_long {
+        // A result is an object in any case.
+        if !result_is_long && result != "type Result = object\n" {
             types.push_str(&result);
         }
     }
@@ -68,7 +87,11 @@ pub fn render(tool: &Tool, id: &EntryId, schema_path: &str) -> String {
         out.push_str(&facts.join(", "));
         out.push_str(". ");
     }
-    out.push_str(if result_is_long { "Schema and result type: " } else { "Schema: " });
+    out.push_str(if result_is_long {
+        "Schema and result type: "
+    } else {
+        "Schema: "
+    });
     out.push_str(schema_path);
     out.push('\n');
     out
@@ -78,17 +101,21 @@ pub fn render(tool: &Tool, id: &EntryId, schema_path: &str) -> String {
 fn hints(hints: Hints) -> Vec<&'static str> {
     let read_only = match (hints.read_only, hints.destructive) {
         (Some(true), _) => Some("read-only"),
-        (Some(false), None | Some(false)) => Some("not read-only"),
-        (Some(false), Some(true)) | (None, _) => None,
+        (Some(false), None) => Some("writes"),
+        (Some(false), Some(_)) | (None, _) => None,
     };
     let destructive = match hints.destructive {
         Some(true) => Some("destructive"),
         Some(false) if hints.read_only != Some(true) => Some("not destructive"),
         Some(false) | None => None,
     };
-    let idempotent = hints
-        .idempotent
-        .map(|idempotent| if idempotent { "idempotent" } else { "not idempotent" });
+    let idempotent = hints.idempotent.map(|idempotent| {
+        if idempotent {
+            "idempotent"
+        } else {
+            "not idempotent"
+        }
+    });
     let open_world = hints
         .open_world
         .map(|open| if open { "open-world" } else { "closed-world" });
@@ -103,9 +130,13 @@ fn closing_fence(description: &str) -> String {
     let mut open: Option<&str> = None;
     for line in description.lines().map(str::trim_start) {
         let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'));
-        let run = mark.map_or("", |mark| &line[..line.len() - line.trim_start_matches(mark).len()]);
+        let run = mark.map_or("", |mark| {
+            &line[..line.len() - line.trim_start_matches(mark).len()]
+        });
         match open {
-            Some(fence) if run.starts_with(fence) && line[run.len()..].trim().is_empty() => open = None,
+            Some(fence) if run.starts_with(fence) && line[run.len()..].trim().is_empty() => {
+                open = None
+            }
             None if run.len() >= 3 => open = Some(run),
             Some(_) | None => {}
         }
@@ -114,5 +145,8 @@ fn closing_fence(description: &str) -> String {
 }
 
 fn longest_run(text: &str, character: char) -> usize {
-    text.split(|c| c != character).map(|run| run.chars().count()).max().unwrap_or(0)
+    text.split(|c| c != character)
+        .map(|run| run.chars().count())
+        .max()
+        .unwrap_or(0)
 }

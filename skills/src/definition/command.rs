@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 
 use super::example::{arguments, text};
+use super::notes::string_literal;
 use super::schema::Kinds;
 use crate::entry_id::EntryId;
 use crate::json::Json;
+use crate::summary::is_invisible;
 use crate::tool::Tool;
 
 /// The exact command line that calls the tool with all required arguments, with example values, as shown in the definition
@@ -16,10 +18,12 @@ pub fn example_call(tool: &Tool, id: &EntryId) -> String {
     let schema = Json::parse(&tool.input_schema);
     let arguments = arguments(&schema).unwrap_or_default();
     let id = quote(id.as_str());
+    let declared = schema.get("properties");
     let flags: Option<String> = arguments
         .iter()
-        .map(|(name, schema_of, value)| {
-            let value = flag_value(Kinds::of_schema(&schema, schema_of), value)?;
+        .map(|(name, value)| {
+            let property = declared?.get(name)?;
+            let value = flag_value(Kinds::of_schema(&schema, property), value)?;
             is_flag(name).then(|| format!(" {} {}", quote(&format!("--{name}")), quote(&value)))
         })
         .collect();
@@ -28,9 +32,12 @@ pub fn example_call(tool: &Tool, id: &EntryId) -> String {
         None => {
             let members: Vec<String> = arguments
                 .iter()
-                .map(|(name, _, value)| format!("{}:{value}", serde_json::Value::from(name.as_ref())))
+                .map(|(name, value)| format!("{}:{value}", string_literal(name)))
                 .collect();
-            format!("shelf call --args {} {id}", quote(&format!("{{{}}}", members.join(","))))
+            format!(
+                "shelf call --args {} {id}",
+                quote(&format!("{{{}}}", members.join(",")))
+            )
         }
     }
 }
@@ -39,7 +46,7 @@ pub fn example_call(tool: &Tool, id: &EntryId) -> String {
 fn is_flag(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('-')
-        && !name.contains(|c: char| c == '=' || c.is_whitespace() || crate::summary::is_invisible(c))
+        && !name.contains(|c: char| c == '=' || c.is_whitespace() || is_invisible(c))
 }
 
 /// A value as the word after its flag; `None` where the word could be read as a value of another kind.
@@ -48,7 +55,7 @@ fn flag_value(kinds: Kinds, json: &str) -> Option<Cow<'_, str>> {
         Some(text) => {
             let only_text = kinds.without_null() == Kinds::STRING;
             let clear = only_text || serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err();
-            (clear && !text.contains(crate::summary::is_invisible)).then_some(text)
+            (clear && !text.contains(is_invisible)).then_some(text)
         }
         None => (!kinds.contains(Kinds::STRING)).then_some(Cow::Borrowed(json)),
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::schema::references;
+use super::schema::{last_of_each, references};
 use crate::json::{Json, Node};
 use crate::summary::{is_invisible, visible};
 
@@ -31,20 +31,26 @@ impl Notes {
         }
     }
 
-    /// Takes over the notes of a part, said of each of several.
-    pub(super) fn adopt(&mut self, part: Self, prefix: &str) {
+    /// Takes over the notes of a part; `of` says of which, if not of the whole.
+    pub(super) fn adopt(&mut self, part: Self, of: &str) {
+        let (before_limit, before_text) = match of {
+            "" => (String::new(), String::new()),
+            of => (format!("{of} "), format!("{of}: ")),
+        };
+        let limits = part.limits.into_iter();
         self.limits
-            .extend(part.limits.into_iter().map(|limit| format!("{prefix}{limit}")));
+            .extend(limits.map(|limit| format!("{before_limit}{limit}")));
         for text in part.texts {
             if !self.texts.contains(&text) {
-                self.texts.push(if prefix.is_empty() { text } else { format!("{prefix}{text}") });
+                self.texts.push(format!("{before_text}{text}"));
             }
         }
     }
 
     fn text(&self) -> String {
         let limits = self.limits.join(", ");
-        let texts = self.texts.join("\n");
+        let on_lines = self.texts.iter().any(|text| text.contains('\n'));
+        let texts = self.texts.join(if on_lines { "\n" } else { "; " });
         match (limits.is_empty(), texts.is_empty()) {
             (false, false) => format!("{limits}. {texts}"),
             _ => limits + &texts,
@@ -85,7 +91,11 @@ pub(super) fn tidy(text: &str) -> String {
         .unwrap_or(0);
     let mut out = String::with_capacity(text.len());
     for (number, line) in lines.iter().enumerate() {
-        let line = if number == 0 { line.trim_start() } else { line.get(indent..).unwrap_or_default() };
+        let line = if number == 0 {
+            line.trim_start()
+        } else {
+            line.get(indent..).unwrap_or_default()
+        };
         if !(line.is_empty() && (out.is_empty() || out.ends_with("\n\n"))) {
             out.push_str(line);
             out.push('\n');
@@ -100,8 +110,13 @@ pub(super) fn quoted(json: &Json<'_>) -> String {
     escaped(&json.compact())
 }
 
+/// A string as a JSON literal in which everything can be seen.
+pub(super) fn string_literal(text: &str) -> String {
+    escaped(&serde_json::Value::from(text).to_string())
+}
+
 /// A JSON text whose invisible characters are escaped; they can only stand in its strings.
-pub(super) fn escaped(json: &str) -> String {
+fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for character in json.chars() {
         if is_invisible(character) {
@@ -118,18 +133,12 @@ pub(super) fn escaped(json: &str) -> String {
 
 /// The keywords of a schema that have not been said yet.
 #[derive(Debug)]
-pub(super) struct Keywords<'s, 'a>(Vec<(String, &'s Json<'a>)>);
+pub(super) struct Keywords<'s, 'a>(Vec<(Cow<'a, str>, &'s Json<'a>)>);
 
 impl<'s, 'a> Keywords<'s, 'a> {
-    /// All keywords of a schema; of duplicates the last, as parsers would have it.
+    /// All keywords of a schema.
     pub(super) fn of(schema: &'s Json<'a>) -> Self {
-        let mut keywords: Vec<(String, &Json<'a>)> = Vec::new();
-        for (key, value) in schema.members().unwrap_or_default() {
-            let key = key.decode();
-            keywords.retain(|(earlier, _)| *earlier != *key);
-            keywords.push((key.into_owned(), value));
-        }
-        Self(keywords)
+        Self(last_of_each(schema.members().unwrap_or_default()))
     }
 
     /// Takes a keyword out if its value is as wanted; else it stays and is quoted.
@@ -146,7 +155,10 @@ impl<'s, 'a> Keywords<'s, 'a> {
 
     /// Looks at a keyword without taking it.
     pub(super) fn get(&self, name: &str) -> Option<&'s Json<'a>> {
-        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
+        self.0
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| *value)
     }
 
     /// The references in what has not been said, which will be quoted.
@@ -154,7 +166,7 @@ impl<'s, 'a> Keywords<'s, 'a> {
         const VALUES: [&str; 4] = ["const", "enum", "default", "examples"];
         let mut found = Vec::new();
         for (key, value) in &self.0 {
-            if !VALUES.contains(&key.as_str()) {
+            if !VALUES.contains(&&**key) {
                 references(value, &mut found);
             }
         }
@@ -189,15 +201,33 @@ impl<'s, 'a> Keywords<'s, 'a> {
         self.take("minimum", |value| integer_limit(value.raw()).then_some(()));
         self.take("maximum", |value| integer_limit(value.raw()).then_some(()));
         limits.extend(self.range("minimum", "maximum"));
-        limits.extend(self.number("exclusiveMinimum").map(|limit| format!(">{limit}")));
-        limits.extend(self.number("exclusiveMaximum").map(|limit| format!("<{limit}")));
-        limits.extend(self.range("minLength", "maxLength").map(|range| format!("length {range}")));
-        limits.extend(self.range("minItems", "maxItems").map(|range| format!("items {range}")));
-        limits.extend(self.take("format", |value| Some(tidy(&value.string()?).replace('\n', " "))));
+        limits.extend(
+            self.number("exclusiveMinimum")
+                .map(|limit| format!(">{limit}")),
+        );
+        limits.extend(
+            self.number("exclusiveMaximum")
+                .map(|limit| format!("<{limit}")),
+        );
+        limits.extend(
+            self.range("minLength", "maxLength")
+                .map(|range| format!("length {range}")),
+        );
+        limits.extend(
+            self.range("minItems", "maxItems")
+                .map(|range| format!("items {range}")),
+        );
+        limits.extend(self.take("format", |value| {
+            Some(tidy(&value.string()?).replace('\n', " "))
+        }));
         let pattern = self.take("pattern", |value| {
             let pattern = value.string()?;
             let plain = !pattern.chars().any(is_invisible) && !pattern.contains("*/");
-            Some(if plain { format!("/{pattern}/") } else { format!("pattern {}", quoted(value)) })
+            Some(if plain {
+                format!("/{pattern}/")
+            } else {
+                format!("pattern {}", quoted(value))
+            })
         });
         limits.extend(pattern);
         let examples = self.take("examples", |value| {
@@ -209,7 +239,7 @@ impl<'s, 'a> Keywords<'s, 'a> {
         if let Some(title) = title
             && !name.is_some_and(|name| same_words(name, &title))
         {
-            limits.push(format!("title {}", escaped(&serde_json::Value::from(title).to_string())));
+            limits.push(format!("title {}", string_literal(&title)));
         }
         let description = self.take("description", Json::string);
         for (key, value) in self.0 {

@@ -1,13 +1,58 @@
 //! Reading a JSON Schema without judging it: references, the kinds of value it allows, the parts that hold together.
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::HashSet;
 
 use percent_encoding::percent_decode_str;
 
-use crate::json::{Json, Node};
+use crate::json::{Json, JsonString, Node};
 
-/// How far references and combinations are followed before a schema counts as unknown.
-const MAX_STEPS: usize = 16;
+/// How deep references and combinations are followed before a schema counts as unknown.
+const MAX_DEPTH: usize = 16;
+
+/// How many are followed for one question; schemas that refer to themselves twice would take for ever.
+const MAX_STEPS: usize = 500;
+
+/// What is left to follow.
+#[derive(Clone, Copy)]
+struct Reach<'r> {
+    depth: usize,
+    steps: &'r Cell<usize>,
+}
+
+impl<'r> Reach<'r> {
+    fn new(steps: &'r Cell<usize>) -> Self {
+        steps.set(MAX_STEPS);
+        Self {
+            depth: MAX_DEPTH,
+            steps,
+        }
+    }
+
+    fn deeper(self) -> Option<Self> {
+        self.steps.set(self.steps.get().checked_sub(1)?);
+        Some(Self {
+            depth: self.depth.checked_sub(1)?,
+            ..self
+        })
+    }
+}
+
+/// The members of an object; of duplicates the last, as most parsers would have it.
+pub(super) fn last_of_each<'s, 'a>(
+    members: &'s [(JsonString<'a>, Json<'a>)],
+) -> Vec<(Cow<'a, str>, &'s Json<'a>)> {
+    let mut seen = HashSet::new();
+    let mut last: Vec<_> = members
+        .iter()
+        .rev()
+        .map(|(key, value)| (key.decode(), value))
+        .filter(|(key, _)| seen.insert(key.clone()))
+        .collect();
+    last.reverse();
+    last
+}
 
 /// Where a `$ref` leads.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +103,9 @@ pub(super) fn references<'a>(json: &Json<'a>, found: &mut Vec<Cow<'a, str>>) {
                 }
             }
         }
-        Node::Array(elements) => elements.iter().for_each(|element| references(element, found)),
+        Node::Array(elements) => elements
+            .iter()
+            .for_each(|element| references(element, found)),
         _ => {}
     }
 }
@@ -75,7 +122,7 @@ impl Kinds {
     pub(super) const ARRAY: Self = Self(16);
     pub(super) const OBJECT: Self = Self(32);
     pub(super) const ALL: Self = Self(63);
-    const NONE: Self = Self(0);
+    pub(super) const NONE: Self = Self(0);
 
     /// The kind of a value.
     pub(super) fn of_value(json: &Json<'_>) -> Self {
@@ -92,7 +139,7 @@ impl Kinds {
     }
 
     /// The kinds that a name in `type` stands for; an unknown name excludes nothing.
-    fn named(name: &str) -> Self {
+    pub(super) fn named(name: &str) -> Self {
         match name {
             "null" => Self::NULL,
             "boolean" => Self::BOOLEAN,
@@ -106,41 +153,57 @@ impl Kinds {
 
     /// The kinds that a schema allows, as far as can be told.
     pub(super) fn of_schema(root: &Json<'_>, schema: &Json<'_>) -> Self {
-        Self::within(root, schema, MAX_STEPS)
+        Self::within(root, schema, Reach::new(&Cell::default()))
     }
 
-    fn within(root: &Json<'_>, schema: &Json<'_>, steps: usize) -> Self {
+    /// The kinds that a schema allows by everything but its `type`.
+    pub(super) fn beside_type(root: &Json<'_>, schema: &Json<'_>) -> Self {
+        let steps = Cell::default();
+        let reach = Reach::new(&steps);
+        let keywords = schema.members().unwrap_or_default().iter();
+        keywords
+            .filter(|(key, _)| key.decode() != "type")
+            .fold(Self::ALL, |kinds, (key, value)| {
+                kinds & Self::by_keyword(root, &key.decode(), value, reach)
+            })
+    }
+
+    fn within(root: &Json<'_>, schema: &Json<'_>, reach: Reach<'_>) -> Self {
         if schema.bool() == Some(false) {
             return Self::NONE;
         }
-        let Some(steps) = steps.checked_sub(1) else {
+        let Some(reach) = reach.deeper() else {
             return Self::ALL;
         };
-        let mut kinds = Self::ALL;
-        for (key, value) in schema.members().unwrap_or_default() {
-            let these = value.elements().unwrap_or_default();
-            let any = |of: &dyn Fn(&Json<'_>) -> Self| these.iter().fold(Self::NONE, |all, one| all | of(one));
-            let allowed = match &*key.decode() {
-                "type" => match value.string() {
-                    Some(name) => Self::named(&name),
-                    None => any(&|name| name.string().map_or(Self::ALL, |name| Self::named(&name))),
-                },
-                "const" => Self::of_value(value),
-                "enum" => any(&Self::of_value),
-                "anyOf" | "oneOf" => any(&|branch| Self::within(root, branch, steps)),
-                "allOf" => these
-                    .iter()
-                    .fold(Self::ALL, |all, part| all & Self::within(root, part, steps)),
-                "$ref" => match value.string().map(|reference| resolve(root, &reference)) {
-                    Some(Target::Inside(target)) => Self::within(root, target, steps),
-                    Some(Target::Root) => Self::within(root, root, steps),
-                    Some(Target::Unknown) | None => Self::ALL,
-                },
-                _ => Self::ALL,
-            };
-            kinds = kinds & allowed;
+        let keywords = schema.members().unwrap_or_default().iter();
+        keywords.fold(Self::ALL, |kinds, (key, value)| {
+            kinds & Self::by_keyword(root, &key.decode(), value, reach)
+        })
+    }
+
+    fn by_keyword(root: &Json<'_>, keyword: &str, value: &Json<'_>, reach: Reach<'_>) -> Self {
+        let these = value.elements().unwrap_or_default();
+        let any = |of: &dyn Fn(&Json<'_>) -> Self| {
+            these.iter().fold(Self::NONE, |all, one| all | of(one))
+        };
+        match keyword {
+            "type" => match value.string() {
+                Some(name) => Self::named(&name),
+                None => any(&|name| name.string().map_or(Self::ALL, |name| Self::named(&name))),
+            },
+            "const" => Self::of_value(value),
+            "enum" => any(&Self::of_value),
+            "anyOf" | "oneOf" => any(&|branch| Self::within(root, branch, reach)),
+            "allOf" => these
+                .iter()
+                .fold(Self::ALL, |all, part| all & Self::within(root, part, reach)),
+            "$ref" => match value.string().map(|reference| resolve(root, &reference)) {
+                Some(Target::Inside(target)) => Self::within(root, target, reach),
+                Some(Target::Root) => Self::within(root, root, reach),
+                Some(Target::Unknown) | None => Self::ALL,
+            },
+            _ => Self::ALL,
         }
-        kinds
     }
 
     /// Whether all of `other` is allowed.
@@ -179,37 +242,38 @@ impl std::ops::BitAnd for Kinds {
 /// `oneOf` the first branch that says more than `null`.
 pub(super) fn conjuncts<'s, 'a>(root: &'s Json<'a>, schema: &'s Json<'a>) -> Vec<&'s Json<'a>> {
     let mut found = Vec::new();
-    gather(root, schema, MAX_STEPS, &mut found);
+    gather(root, schema, Reach::new(&Cell::default()), &mut found);
     found
 }
 
 fn gather<'s, 'a>(
     root: &'s Json<'a>,
     schema: &'s Json<'a>,
-    steps: usize,
+    reach: Reach<'_>,
     found: &mut Vec<&'s Json<'a>>,
 ) {
-    let Some(steps) = steps.checked_sub(1) else {
+    let Some(reach) = reach.deeper() else {
         return;
     };
     found.push(schema);
     for (key, value) in schema.members().unwrap_or_default() {
         match (&*key.decode(), value.elements()) {
             ("$ref", _) => match value.string().map(|reference| resolve(root, &reference)) {
-                Some(Target::Inside(target)) => gather(root, target, steps, found),
-                Some(Target::Root) => gather(root, root, steps, found),
+                Some(Target::Inside(target)) => gather(root, target, reach, found),
+                Some(Target::Root) => gather(root, root, reach, found),
                 Some(Target::Unknown) | None => {}
             },
             ("allOf", Some(parts)) => {
                 for part in parts {
-                    gather(root, part, steps, found);
+                    gather(root, part, reach, found);
                 }
             }
             ("anyOf" | "oneOf", Some(branches)) => {
-                let says_more =
-                    |branch: &&Json<'a>| Kinds::of_schema(root, branch).without_null() != Kinds::NONE;
+                let says_more = |branch: &&Json<'a>| {
+                    Kinds::of_schema(root, branch).without_null() != Kinds::NONE
+                };
                 if let Some(branch) = branches.iter().find(says_more).or(branches.first()) {
-                    gather(root, branch, steps, found);
+                    gather(root, branch, reach, found);
                 }
             }
             _ => {}
