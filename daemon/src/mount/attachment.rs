@@ -53,9 +53,14 @@ impl Attachment {
             Err(error) => return Err(mount_problem(error).at_file(mount_point, None)),
         };
         let mounted = MountTable::read().ok().and_then(|table| {
-            table.mounted_on(mount_point).filter(|mount| {
-                mount.shelf().is_some_and(|shelf| shelf.instance == options.instance)
-            }).cloned()
+            table
+                .mounted_on(mount_point)
+                .filter(|mount| {
+                    mount
+                        .shelf()
+                        .is_some_and(|shelf| shelf.instance == options.instance)
+                })
+                .cloned()
         });
         match mounted {
             Some(mounted) => Ok((
@@ -84,7 +89,9 @@ impl Attachment {
         let table = MountTable::read()?;
         Ok(table.mounted_on(&self.mount_point).is_some_and(|mount| {
             mount.device == self.device
-                && mount.shelf().is_some_and(|shelf| shelf.instance == self.instance)
+                && mount
+                    .shelf()
+                    .is_some_and(|shelf| shelf.instance == self.instance)
         }))
     }
 
@@ -121,7 +128,13 @@ fn mount_directly(
         data.push_str(",allow_other,default_permissions");
     }
     let data = CString::new(data).map_err(|_| Errno::INVAL)?;
-    mount(source(options), mount_point, FILE_SYSTEM, FLAGS, data.as_c_str())
+    mount(
+        source(options),
+        mount_point,
+        FILE_SYSTEM,
+        FLAGS,
+        data.as_c_str(),
+    )
 }
 
 /// Has fusermount3, which is setuid, mount: it sends the connection over the socket that it is given as its stdin.
@@ -143,8 +156,10 @@ fn mount_as_user(mount_point: &Path, options: &MountOptions) -> Result<OwnedFd, 
             Ok(output) if output.status.success() => {
                 receive(&ours).map_err(|error| receive_problem(&error))
             }
-            Ok(output) => Err(helper_problem(&String::from_utf8_lossy(&output.stderr))
-                .at_file(mount_point, None)),
+            Ok(output) => {
+                Err(helper_problem(&String::from_utf8_lossy(&output.stderr))
+                    .at_file(mount_point, None))
+            }
         };
     }
     Err(Problem::new(
@@ -211,7 +226,8 @@ fn helper_problem(said: &str) -> Problem {
     let said = said.trim();
     let problem = Problem::new(ProblemKind::Mount, format!("the mount failed: {said}"));
     if said.contains("user_allow_other") {
-        return problem.hint("add the line user_allow_other to /etc/fuse.conf, or leave allow_other off");
+        return problem
+            .hint("add the line user_allow_other to /etc/fuse.conf, or leave allow_other off");
     }
     problem.hint(format!("mount onto a directory that you own, {MIRROR}"))
 }

@@ -198,7 +198,12 @@ impl Filesystem for ShelfFilesystem {
             Err(refusal) => return reply.error(refusal.into()),
         };
         for Listed { cookie, name, node } in entries {
-            if reply.add(INodeNo(node.inode), cookie, kind(node), OsStr::from_bytes(name)) {
+            if reply.add(
+                INodeNo(node.inode),
+                cookie,
+                kind(node),
+                OsStr::from_bytes(name),
+            ) {
                 break;
             }
         }
@@ -221,7 +226,14 @@ impl Filesystem for ShelfFilesystem {
         for Listed { cookie, name, node } in entries {
             let attributes = self.attributes.of(node);
             let inode = INodeNo(node.inode);
-            if reply.add(inode, cookie, OsStr::from_bytes(name), &lifetime(node), &attributes, GENERATION) {
+            if reply.add(
+                inode,
+                cookie,
+                OsStr::from_bytes(name),
+                &lifetime(node),
+                &attributes,
+                GENERATION,
+            ) {
                 break;
             }
         }

@@ -117,7 +117,8 @@ fn open_beneath(source: &SourceFile, flags: OFlags) -> Result<File, Errno> {
 
 fn compare(file: &File, source: &SourceFile) -> Result<(), SourceError> {
     let metadata = file.metadata()?;
-    let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+    let nanoseconds =
+        |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
     let stat = SourceStat {
         device: metadata.dev(),
         inode: metadata.ino(),

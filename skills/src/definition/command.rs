@@ -28,9 +28,14 @@ pub fn example_call(tool: &Tool, id: &EntryId) -> String {
         None => {
             let members: Vec<String> = arguments
                 .iter()
-                .map(|(name, _, value)| format!("{}:{value}", serde_json::Value::from(name.as_ref())))
+                .map(|(name, _, value)| {
+                    format!("{}:{value}", serde_json::Value::from(name.as_ref()))
+                })
                 .collect();
-            format!("shelf call --args {} {id}", quote(&format!("{{{}}}", members.join(","))))
+            format!(
+                "shelf call --args {} {id}",
+                quote(&format!("{{{}}}", members.join(",")))
+            )
         }
     }
 }
@@ -39,7 +44,8 @@ pub fn example_call(tool: &Tool, id: &EntryId) -> String {
 fn is_flag(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('-')
-        && !name.contains(|c: char| c == '=' || c.is_whitespace() || crate::summary::is_invisible(c))
+        && !name
+            .contains(|c: char| c == '=' || c.is_whitespace() || crate::summary::is_invisible(c))
 }
 
 /// A value as the word after its flag; `None` where the word could be read as a value of another kind.

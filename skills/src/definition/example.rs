@@ -14,12 +14,24 @@ const MAX_ELEMENTS: u64 = 16;
 
 /// Strings that are tried where a schema asks for a form.
 const STRINGS: [&str; 12] = [
-    "text", "a", "1", "A1", "ABC-1", "abc", "2026-01-31", "2026-01-31T12:00:00Z", "https://example.com", "user@example.com",
-    "123e4567-e89b-42d3-a456-426614174000", "/path",
+    "text",
+    "a",
+    "1",
+    "A1",
+    "ABC-1",
+    "abc",
+    "2026-01-31",
+    "2026-01-31T12:00:00Z",
+    "https://example.com",
+    "user@example.com",
+    "123e4567-e89b-42d3-a456-426614174000",
+    "/path",
 ];
 
 /// The required arguments of a tool with example values as JSON; `None` when there is no finite example.
-pub(super) fn arguments<'s, 'a>(schema: &'s Json<'a>) -> Option<Vec<(Cow<'a, str>, &'s Json<'a>, String)>> {
+pub(super) fn arguments<'s, 'a>(
+    schema: &'s Json<'a>,
+) -> Option<Vec<(Cow<'a, str>, &'s Json<'a>, String)>> {
     members(schema, &conjuncts(schema, schema), MAX_DEPTH)
 }
 
@@ -35,14 +47,20 @@ fn members<'s, 'a>(
             names.push(name);
         }
     };
-    for required in parts.iter().filter_map(|part| part.get("required")?.elements()) {
+    for required in parts
+        .iter()
+        .filter_map(|part| part.get("required")?.elements())
+    {
         for name in required.iter().filter_map(Json::string) {
             add(name, &mut names);
         }
     }
     let mut position = 0;
     while let Some(name) = names.get(position).cloned() {
-        for dependents in parts.iter().filter_map(|part| part.get("dependentRequired")?.get(&name)?.elements()) {
+        for dependents in parts
+            .iter()
+            .filter_map(|part| part.get("dependentRequired")?.get(&name)?.elements())
+        {
             for name in dependents.iter().filter_map(Json::string) {
                 add(name, &mut names);
             }
@@ -70,7 +88,10 @@ fn members<'s, 'a>(
             let Some(schema) = schemas.first().copied() else {
                 return Some((name, root, "\"text\"".to_owned()));
             };
-            let parts: Vec<_> = schemas.into_iter().flat_map(|schema| conjuncts(root, schema)).collect();
+            let parts: Vec<_> = schemas
+                .into_iter()
+                .flat_map(|schema| conjuncts(root, schema))
+                .collect();
             let value = value(root, schema, &parts, depth)?;
             Some((name, schema, value))
         })
@@ -78,12 +99,23 @@ fn members<'s, 'a>(
 }
 
 /// An example of a schema whose parts have been gathered, as JSON.
-fn value<'a>(root: &Json<'a>, schema: &Json<'a>, parts: &[&Json<'a>], depth: usize) -> Option<String> {
+fn value<'a>(
+    root: &Json<'a>,
+    schema: &Json<'a>,
+    parts: &[&Json<'a>],
+    depth: usize,
+) -> Option<String> {
     let depth = depth.checked_sub(1)?;
     let kinds = Kinds::of_schema(root, schema);
-    let fits = |value: &&Json<'a>| kinds.contains(Kinds::of_value(value)) && fits_form(parts, value);
+    let fits =
+        |value: &&Json<'a>| kinds.contains(Kinds::of_value(value)) && fits_form(parts, value);
     let keyword = |name: &'static str| parts.iter().filter_map(move |part| part.get(name));
-    let first_of = |name| keyword(name).filter_map(Json::elements).flatten().find(fits);
+    let first_of = |name| {
+        keyword(name)
+            .filter_map(Json::elements)
+            .flatten()
+            .find(fits)
+    };
     let said = keyword("const")
         .next()
         .or_else(|| first_of("examples"))
@@ -135,7 +167,11 @@ fn array<'a>(root: &Json<'a>, parts: &[&Json<'a>], depth: usize) -> Option<Strin
     let least = count(parts, "minItems").unwrap_or(0);
     let most = count(parts, "maxItems").unwrap_or(u64::MAX);
     // One element shows what the elements are.
-    let wanted = least.max(1).max(prefix.len() as u64).min(most).min(MAX_ELEMENTS) as usize;
+    let wanted = least
+        .max(1)
+        .max(prefix.len() as u64)
+        .min(most)
+        .min(MAX_ELEMENTS) as usize;
     let unique = keyword("uniqueItems").any(|unique| unique.bool() == Some(true));
     let mut elements: Vec<String> = Vec::new();
     for position in 0..wanted {
@@ -165,19 +201,29 @@ fn other_than<'a>(root: &Json<'a>, schema: &Json<'a>, known: &[String]) -> Optio
     let parts = conjuncts(root, schema);
     let offered = parts
         .iter()
-        .filter_map(|part| part.get("enum").or_else(|| part.get("examples"))?.elements())
+        .filter_map(|part| {
+            part.get("enum")
+                .or_else(|| part.get("examples"))?
+                .elements()
+        })
         .flatten()
         .map(quoted);
     let kinds = Kinds::of_schema(root, schema);
     let counted = (2..=MAX_ELEMENTS + 1).map(|number| {
-        if kinds.contains(Kinds::STRING) { format!("\"text{number}\"") } else { number.to_string() }
+        if kinds.contains(Kinds::STRING) {
+            format!("\"text{number}\"")
+        } else {
+            number.to_string()
+        }
     });
     offered.chain(counted).find(|value| !known.contains(value))
 }
 
 fn number(parts: &[&Json<'_>], integer: bool) -> String {
     let limit = |name: &'static str| {
-        parts.iter().filter_map(move |part| part.get(name)?.raw().parse::<f64>().ok())
+        parts
+            .iter()
+            .filter_map(move |part| part.get(name)?.raw().parse::<f64>().ok())
     };
     let fits = |value: &f64| {
         limit("minimum").all(|least| *value >= least)
@@ -188,15 +234,28 @@ fn number(parts: &[&Json<'_>], integer: bool) -> String {
             && (!integer || value.fract() == 0.0)
     };
     let steps = || limit("multipleOf").next().unwrap_or(1.0);
-    let near = [limit("minimum"), limit("maximum"), limit("exclusiveMinimum"), limit("exclusiveMaximum")]
-        .map(Iterator::collect::<Vec<_>>)
-        .concat()
-        .into_iter()
-        .flat_map(|limit| {
-            let step = steps();
-            let on_step = (limit / step).ceil() * step;
-            [limit, on_step, on_step + step, on_step - step, limit + 0.5, limit - 0.5, limit / 2.0]
-        });
+    let near = [
+        limit("minimum"),
+        limit("maximum"),
+        limit("exclusiveMinimum"),
+        limit("exclusiveMaximum"),
+    ]
+    .map(Iterator::collect::<Vec<_>>)
+    .concat()
+    .into_iter()
+    .flat_map(|limit| {
+        let step = steps();
+        let on_step = (limit / step).ceil() * step;
+        [
+            limit,
+            on_step,
+            on_step + step,
+            on_step - step,
+            limit + 0.5,
+            limit - 0.5,
+            limit / 2.0,
+        ]
+    });
     [1.0, 0.0, steps(), 0.5]
         .into_iter()
         .chain(near)
@@ -227,7 +286,11 @@ fn string(parts: &[&Json<'_>]) -> String {
     });
     let least = count(parts, "minLength").unwrap_or(0).min(1_000) as usize;
     let most = count(parts, "maxLength").unwrap_or(u64::MAX);
-    let sized = "text".chars().cycle().take(least.max(4).min(usize::try_from(most).unwrap_or(usize::MAX)));
+    let sized = "text".chars().cycle().take(
+        least
+            .max(4)
+            .min(usize::try_from(most).unwrap_or(usize::MAX)),
+    );
     let descriptions = keyword("description").filter_map(Json::string);
     let mentioned: Vec<String> = descriptions.flat_map(|text| quotations(&text)).collect();
     let wants_form = keyword("pattern").next().is_some();
@@ -259,16 +322,26 @@ fn quotations(text: &str) -> Vec<String> {
 /// Whether a string has the length and matches the patterns that its schema asks for.
 fn has_form(parts: &[&Json<'_>], text: &str) -> bool {
     let length = text.chars().count() as u64;
-    let patterns = || parts.iter().filter_map(|part| part.get("pattern")?.string());
+    let patterns = || {
+        parts
+            .iter()
+            .filter_map(|part| part.get("pattern")?.string())
+    };
     count(parts, "minLength").is_none_or(|least| length >= least)
         && count(parts, "maxLength").is_none_or(|most| length <= most)
         && patterns().all(|pattern| {
-            jsonschema::is_valid(&serde_json::json!({ "pattern": pattern }), &serde_json::Value::from(text))
+            jsonschema::is_valid(
+                &serde_json::json!({ "pattern": pattern }),
+                &serde_json::Value::from(text),
+            )
         })
 }
 
 fn count(parts: &[&Json<'_>], name: &str) -> Option<u64> {
-    parts.iter().filter_map(|part| part.get(name)?.raw().parse().ok()).max()
+    parts
+        .iter()
+        .filter_map(|part| part.get(name)?.raw().parse().ok())
+        .max()
 }
 
 /// The text that a JSON string stands for; `None` for any other value.

@@ -58,7 +58,9 @@ pub(super) fn references<'a>(json: &Json<'a>, found: &mut Vec<Cow<'a, str>>) {
                 }
             }
         }
-        Node::Array(elements) => elements.iter().for_each(|element| references(element, found)),
+        Node::Array(elements) => elements
+            .iter()
+            .for_each(|element| references(element, found)),
         _ => {}
     }
 }
@@ -119,7 +121,9 @@ impl Kinds {
         let mut kinds = Self::ALL;
         for (key, value) in schema.members().unwrap_or_default() {
             let these = value.elements().unwrap_or_default();
-            let any = |of: &dyn Fn(&Json<'_>) -> Self| these.iter().fold(Self::NONE, |all, one| all | of(one));
+            let any = |of: &dyn Fn(&Json<'_>) -> Self| {
+                these.iter().fold(Self::NONE, |all, one| all | of(one))
+            };
             let allowed = match &*key.decode() {
                 "type" => match value.string() {
                     Some(name) => Self::named(&name),
@@ -206,8 +210,9 @@ fn gather<'s, 'a>(
                 }
             }
             ("anyOf" | "oneOf", Some(branches)) => {
-                let says_more =
-                    |branch: &&Json<'a>| Kinds::of_schema(root, branch).without_null() != Kinds::NONE;
+                let says_more = |branch: &&Json<'a>| {
+                    Kinds::of_schema(root, branch).without_null() != Kinds::NONE
+                };
                 if let Some(branch) = branches.iter().find(says_more).or(branches.first()) {
                     gather(root, branch, steps, found);
                 }

@@ -70,7 +70,15 @@ impl Type {
 impl<'s, 'a> Declarations<'s, 'a> {
     fn new(root: &'s Json<'a>, name: &'s str, mut taken: BTreeSet<String>, mode: Closed) -> Self {
         taken.insert(name.to_owned());
-        Self { root, root_name: name, named: Vec::new(), taken, mode, closed: 0, open: 0 }
+        Self {
+            root,
+            root_name: name,
+            named: Vec::new(),
+            taken,
+            mode,
+            closed: 0,
+            open: 0,
+        }
     }
 
     fn all(&mut self) -> String {
@@ -90,23 +98,33 @@ impl<'s, 'a> Declarations<'s, 'a> {
     fn declaration(&mut self, schema: &'s Json<'a>, name: &str) -> String {
         let mut parsed = self.type_of(schema, Some(name), false, 0);
         if self.mode == Closed::Once && name == self.root_name {
-            parsed.notes.limits.insert(0, "all objects closed".to_owned());
+            parsed
+                .notes
+                .limits
+                .insert(0, "all objects closed".to_owned());
         }
-        format!("type {name} = {}\n", with_comment(&parsed.code(), &parsed.notes))
+        format!(
+            "type {name} = {}\n",
+            with_comment(&parsed.code(), &parsed.notes)
+        )
     }
 
     /// Whether something is referred to by an anchor or an `$id`, which may mean any definition.
     fn has_unknown_reference(&self) -> bool {
         let mut found = Vec::new();
         references(self.root, &mut found);
-        let unknown =
-            |reference: &str| matches!(resolve(self.root, reference), Target::Unknown);
-        found.iter().any(|reference| unknown(reference)) || self.root.raw().contains("\"$dynamicRef\"")
+        let unknown = |reference: &str| matches!(resolve(self.root, reference), Target::Unknown);
+        found.iter().any(|reference| unknown(reference))
+            || self.root.raw().contains("\"$dynamicRef\"")
     }
 
     fn name_every_definition(&mut self) {
         for group in ["$defs", "definitions"] {
-            let definitions = self.root.get(group).and_then(Json::members).unwrap_or_default();
+            let definitions = self
+                .root
+                .get(group)
+                .and_then(Json::members)
+                .unwrap_or_default();
             for (key, schema) in definitions {
                 self.name_of(schema, &key.decode());
             }
@@ -114,7 +132,11 @@ impl<'s, 'a> Declarations<'s, 'a> {
     }
 
     fn name_of(&mut self, schema: &'s Json<'a>, wish: &str) -> String {
-        if let Some((_, name)) = self.named.iter().find(|(known, _)| std::ptr::eq(*known, schema)) {
+        if let Some((_, name)) = self
+            .named
+            .iter()
+            .find(|(known, _)| std::ptr::eq(*known, schema))
+        {
             return name.clone();
         }
         let mut base: String = wish
@@ -136,7 +158,9 @@ impl<'s, 'a> Declarations<'s, 'a> {
     fn reference(&mut self, reference: &str) -> Option<String> {
         match resolve(self.root, reference) {
             Target::Root => Some(self.root_name.to_owned()),
-            Target::Inside(schema) if std::ptr::eq(schema, self.root) => Some(self.root_name.to_owned()),
+            Target::Inside(schema) if std::ptr::eq(schema, self.root) => {
+                Some(self.root_name.to_owned())
+            }
             Target::Inside(schema) => {
                 let last = reference.rsplit('/').next().unwrap_or_default();
                 Some(self.name_of(schema, &pointer_step(last)))
@@ -146,14 +170,33 @@ impl<'s, 'a> Declarations<'s, 'a> {
     }
 
     /// The type of a schema. `name` is what a title may repeat; `optional` says that `null` as a default says nothing.
-    fn type_of(&mut self, schema: &'s Json<'a>, name: Option<&str>, optional: bool, depth: usize) -> Type {
+    fn type_of(
+        &mut self,
+        schema: &'s Json<'a>,
+        name: Option<&str>,
+        optional: bool,
+        depth: usize,
+    ) -> Type {
         let mut notes = Notes::default();
         match schema.bool() {
-            Some(true) => return Type { members: vec!["unknown".to_owned()], notes },
-            Some(false) => return Type { members: vec!["never".to_owned()], notes },
+            Some(true) => {
+                return Type {
+                    members: vec!["unknown".to_owned()],
+                    notes,
+                };
+            }
+            Some(false) => {
+                return Type {
+                    members: vec!["never".to_owned()],
+                    notes,
+                };
+            }
             None if schema.members().is_none() => {
                 notes.limits.push(quoted(schema));
-                return Type { members: vec!["unknown".to_owned()], notes };
+                return Type {
+                    members: vec!["unknown".to_owned()],
+                    notes,
+                };
             }
             None => {}
         }
@@ -164,7 +207,9 @@ impl<'s, 'a> Declarations<'s, 'a> {
         }
         let texts = notes.texts.len();
         keywords.take("$schema", |dialect| {
-            dialect.string().filter(|dialect| dialect.contains("json-schema.org/"))
+            dialect
+                .string()
+                .filter(|dialect| dialect.contains("json-schema.org/"))
         });
         for group in ["$defs", "definitions"] {
             keywords.take(group, |definitions| definitions.members());
@@ -175,7 +220,9 @@ impl<'s, 'a> Declarations<'s, 'a> {
         let literals = keywords
             .take("const", |value| Some(vec![quoted(value)]))
             .or_else(|| {
-                keywords.take("enum", |value| Some(value.elements()?.iter().map(quoted).collect()))
+                keywords.take("enum", |value| {
+                    Some(value.elements()?.iter().map(quoted).collect())
+                })
             })
             .filter(|literals| !literals.is_empty());
         if let Some(literals) = literals {
@@ -186,7 +233,9 @@ impl<'s, 'a> Declarations<'s, 'a> {
         }
         for (combination, exclusive) in [("anyOf", false), ("oneOf", true)] {
             let branches = keywords.take(combination, |value| {
-                value.elements().filter(|branches| branches.iter().all(|branch| is_type(branch)))
+                value
+                    .elements()
+                    .filter(|branches| branches.iter().all(|branch| is_type(branch)))
             });
             if let Some(branches) = branches {
                 if exclusive && !self.disjoint(branches) {
@@ -196,7 +245,9 @@ impl<'s, 'a> Declarations<'s, 'a> {
             }
         }
         let all = keywords.take("allOf", |value| {
-            value.elements().filter(|all| all.iter().all(|part| is_type(part)))
+            value
+                .elements()
+                .filter(|all| all.iter().all(|part| is_type(part)))
         });
         for part in all.unwrap_or_default() {
             let part = self.type_of(part, None, optional, depth);
@@ -212,7 +263,10 @@ impl<'s, 'a> Declarations<'s, 'a> {
         let below = notes.texts.split_off(texts);
         keywords.into_notes(name, optional, &mut notes);
         notes.texts.extend(below);
-        Type { members: intersection(parts), notes }
+        Type {
+            members: intersection(parts),
+            notes,
+        }
     }
 
     /// What `type`, `properties` and `items` say.
@@ -224,11 +278,18 @@ impl<'s, 'a> Declarations<'s, 'a> {
         depth: usize,
     ) -> Option<Vec<String>> {
         let names: Option<Vec<String>> = keywords.take("type", |value| match value.node() {
-            Node::Array(names) => names.iter().map(|name| name.string().map(String::from)).collect(),
+            Node::Array(names) => names
+                .iter()
+                .map(|name| name.string().map(String::from))
+                .collect(),
             _ => Some(vec![value.string()?.into_owned()]),
         });
         let names = names.unwrap_or_else(|| {
-            let implied = [("properties", "object"), ("items", "array"), ("prefixItems", "array")];
+            let implied = [
+                ("properties", "object"),
+                ("items", "array"),
+                ("prefixItems", "array"),
+            ];
             implied
                 .into_iter()
                 .filter(|(keyword, _)| keywords.get(keyword).is_some())
@@ -239,12 +300,22 @@ impl<'s, 'a> Declarations<'s, 'a> {
         let only_repeats = |name: &str| {
             !parts.is_empty()
                 && match name {
-                    "object" => keywords.get("properties").is_none() && keywords.get("additionalProperties").is_none_or(|value| value.bool() == Some(false)),
-                    "array" => keywords.get("items").is_none() && keywords.get("prefixItems").is_none(),
+                    "object" => {
+                        keywords.get("properties").is_none()
+                            && keywords
+                                .get("additionalProperties")
+                                .is_none_or(|value| value.bool() == Some(false))
+                    }
+                    "array" => {
+                        keywords.get("items").is_none() && keywords.get("prefixItems").is_none()
+                    }
                     _ => true,
                 }
         };
-        let names: Vec<_> = names.into_iter().filter(|name| !only_repeats(name)).collect();
+        let names: Vec<_> = names
+            .into_iter()
+            .filter(|name| !only_repeats(name))
+            .collect();
         let members: Vec<String> = names
             .iter()
             .map(|name| match name.as_str() {
@@ -252,7 +323,10 @@ impl<'s, 'a> Declarations<'s, 'a> {
                 "array" => self.array(keywords, notes, depth),
                 "string" | "number" | "integer" | "boolean" | "null" => name.clone(),
                 other => {
-                    notes.limits.push(format!("type {}", escaped(&serde_json::Value::from(other).to_string())));
+                    notes.limits.push(format!(
+                        "type {}",
+                        escaped(&serde_json::Value::from(other).to_string())
+                    ));
                     "unknown".to_owned()
                 }
             })
@@ -260,11 +334,22 @@ impl<'s, 'a> Declarations<'s, 'a> {
         (!members.is_empty()).then_some(members)
     }
 
-    fn object(&mut self, keywords: &mut Keywords<'s, 'a>, notes: &mut Notes, depth: usize) -> String {
-        let properties = keywords.take("properties", Json::members).unwrap_or_default();
+    fn object(
+        &mut self,
+        keywords: &mut Keywords<'s, 'a>,
+        notes: &mut Notes,
+        depth: usize,
+    ) -> String {
+        let properties = keywords
+            .take("properties", Json::members)
+            .unwrap_or_default();
         let required: Vec<String> = keywords
             .take("required", |value| {
-                value.elements()?.iter().map(|name| name.string().map(String::from)).collect()
+                value
+                    .elements()?
+                    .iter()
+                    .map(|name| name.string().map(String::from))
+                    .collect()
             })
             .unwrap_or_default();
         keywords.take("propertyNames", |value| {
@@ -277,13 +362,19 @@ impl<'s, 'a> Declarations<'s, 'a> {
         let mut members: Vec<(String, Notes)> = Vec::new();
         for (position, (key, schema)) in properties.iter().enumerate() {
             let name = key.decode();
-            if properties[position + 1..].iter().any(|(later, _)| later.decode() == name) {
+            if properties[position + 1..]
+                .iter()
+                .any(|(later, _)| later.decode() == name)
+            {
                 continue;
             }
             let optional = !required.iter().any(|required| **required == *name);
             let member = self.type_of(schema, Some(&name), optional, depth + 1);
             let mark = if optional { "?" } else { "" };
-            members.push((format!("{}{mark}: {}", member_name(&name), member.code()), member.notes));
+            members.push((
+                format!("{}{mark}: {}", member_name(&name), member.code()),
+                member.notes,
+            ));
         }
         for name in &required {
             if !properties.iter().any(|(key, _)| key.decode() == **name) {
@@ -313,16 +404,29 @@ impl<'s, 'a> Declarations<'s, 'a> {
         braces(&members, depth)
     }
 
-    fn array(&mut self, keywords: &mut Keywords<'s, 'a>, notes: &mut Notes, depth: usize) -> String {
-        if keywords.take("uniqueItems", |value| value.bool().filter(|unique| *unique)).is_some() {
+    fn array(
+        &mut self,
+        keywords: &mut Keywords<'s, 'a>,
+        notes: &mut Notes,
+        depth: usize,
+    ) -> String {
+        if keywords
+            .take("uniqueItems", |value| value.bool().filter(|unique| *unique))
+            .is_some()
+        {
             notes.limits.push("unique".to_owned());
         }
         let prefix = keywords.take("prefixItems", Json::elements);
         let modern = prefix.is_some();
         let prefix = prefix.or_else(|| keywords.take("items", Json::elements));
-        let rest = keywords.take(if prefix.is_some() && !modern { "additionalItems" } else { "items" }, |value| {
-            (value.bool().is_some() || value.members().is_some()).then_some(value)
-        });
+        let rest = keywords.take(
+            if prefix.is_some() && !modern {
+                "additionalItems"
+            } else {
+                "items"
+            },
+            |value| (value.bool().is_some() || value.members().is_some()).then_some(value),
+        );
         let Some(prefix) = prefix else {
             let Some(items) = rest else {
                 return "unknown[]".to_owned();
@@ -343,7 +447,11 @@ impl<'s, 'a> Declarations<'s, 'a> {
             Some(rest) if rest.bool() == Some(false) => {}
             Some(rest) => {
                 let rest = self.type_of(rest, None, false, depth);
-                places.push(format!("...{}[]{}", rest.operand(), rest.notes.inline_comment()));
+                places.push(format!(
+                    "...{}[]{}",
+                    rest.operand(),
+                    rest.notes.inline_comment()
+                ));
             }
             None => places.push("...unknown[]".to_owned()),
         }
@@ -362,7 +470,10 @@ impl<'s, 'a> Declarations<'s, 'a> {
         }
         let mut members = Vec::new();
         for mut branch in types {
-            branch.notes.texts.retain(|text| !notes.texts.contains(text));
+            branch
+                .notes
+                .texts
+                .retain(|text| !notes.texts.contains(text));
             let comment = branch.notes.inline_comment();
             let new = if comment.is_empty() {
                 branch.members
@@ -389,7 +500,15 @@ impl<'s, 'a> Declarations<'s, 'a> {
         }) || branches.iter().all(|branch| {
             // Different constants.
             branch.get("const").is_some_and(|one| {
-                branches.iter().filter(|other| other.get("const").is_some_and(|other| other.compact() == one.compact())).count() == 1
+                branches
+                    .iter()
+                    .filter(|other| {
+                        other
+                            .get("const")
+                            .is_some_and(|other| other.compact() == one.compact())
+                    })
+                    .count()
+                    == 1
             })
         })
     }
@@ -397,18 +516,35 @@ impl<'s, 'a> Declarations<'s, 'a> {
 
 /// Whether a schema says something that a type can say.
 fn is_type(schema: &Json<'_>) -> bool {
-    const TYPES: [&str; 9] =
-        ["type", "$ref", "const", "enum", "properties", "items", "anyOf", "oneOf", "allOf"];
+    const TYPES: [&str; 9] = [
+        "type",
+        "$ref",
+        "const",
+        "enum",
+        "properties",
+        "items",
+        "anyOf",
+        "oneOf",
+        "allOf",
+    ];
     schema.bool().is_some() || TYPES.iter().any(|keyword| schema.get(keyword).is_some())
 }
 
 fn literals_fit(schema: &Json<'_>, kinds: Kinds) -> bool {
-    let integer = schema.get("type").is_some_and(|name| name.string().as_deref() == Some("integer"));
+    let integer = schema
+        .get("type")
+        .is_some_and(|name| name.string().as_deref() == Some("integer"));
     let fits = |value: &Json<'_>| {
-        kinds.contains(Kinds::of_value(value)) && !(integer && value.raw().contains(['.', 'e', 'E']))
+        kinds.contains(Kinds::of_value(value))
+            && !(integer && value.raw().contains(['.', 'e', 'E']))
     };
     schema.get("const").is_none_or(fits)
-        && schema.get("enum").and_then(Json::elements).unwrap_or_default().iter().all(fits)
+        && schema
+            .get("enum")
+            .and_then(Json::elements)
+            .unwrap_or_default()
+            .iter()
+            .all(fits)
 }
 
 fn intersection(mut parts: Vec<Vec<String>>) -> Vec<String> {
@@ -431,7 +567,9 @@ fn intersection(mut parts: Vec<Vec<String>>) -> Vec<String> {
 
 fn member_name(name: &str) -> String {
     let identifier = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '$')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$');
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$');
     if identifier {
         name.to_owned()
     } else {
