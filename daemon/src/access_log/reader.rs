@@ -7,6 +7,8 @@ mod chain;
 mod line;
 mod merge;
 mod scans;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 
@@ -21,6 +23,9 @@ use self::scans::Scans;
 
 /// How late a line may be written; so long [`Follow`] waits before it takes the order for settled.
 const LATE: SignedDuration = SignedDuration::from_millis(600);
+
+/// How often [`Follow`] looks for new files.
+const LOOK: SignedDuration = SignedDuration::from_millis(100);
 
 /// Which lines are wanted.
 #[derive(Clone, Debug, Default)]
@@ -96,6 +101,7 @@ impl Reader {
     pub fn follow(self, filter: Filter) -> Follow {
         Follow {
             lines: self.lines(filter),
+            looked: Timestamp::MIN,
         }
     }
 }
@@ -146,6 +152,8 @@ impl Iterator for Lines {
 #[derive(Debug)]
 pub struct Follow {
     lines: Lines,
+    /// When it was last looked for new files.
+    looked: Timestamp,
 }
 
 impl Follow {
@@ -154,11 +162,12 @@ impl Follow {
 
     /// The next line that can be judged at `now`; `None` when there is none yet. Never waits.
     pub fn next(&mut self, now: Timestamp) -> Option<Line> {
-        let until = now.saturating_sub(LATE).unwrap_or(now);
-        if let Some(line) = self.lines.next_until(Some(until)) {
-            return Some(line);
+        if now.duration_since(self.looked).abs() >= LOOK {
+            self.looked = now;
+            self.lines.merge.refresh();
         }
-        self.lines.merge.refresh();
+        // What happened since the last look may be in a file that is not known yet.
+        let until = self.looked.saturating_sub(LATE).unwrap_or(self.looked);
         self.lines.next_until(Some(until))
     }
 

@@ -128,6 +128,12 @@ impl Scans {
         self.waiting.pop_front()
     }
 
+    /// How many lines wait.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     fn is_judged(&self) -> bool {
         self.waiting.front().is_some_and(|line| {
             self.settled > 0
