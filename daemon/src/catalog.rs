@@ -3,6 +3,7 @@
 //! Every source sends [`SourceUpdate`]s into one queue; one task applies them, builds the next [`Snapshot`]
 //! and swaps it in whole. Readers load a pointer and never wait.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,7 @@ use tokio::sync::{mpsc, watch};
 use crate::journal::{Journal, REMEMBERED, SeenFile};
 
 /// What a source has to say.
+#[derive(Debug)]
 pub enum SourceUpdate {
     /// A server is configured, or its definitions changed; and its own problems (malformed tools …).
     Server {
@@ -60,18 +62,31 @@ pub enum SourceUpdate {
     },
     /// Asks for the generation once everything sent before it is published.
     Flush {
-        /// Called with the generation, on the writer's thread: must not block.
+        /// Where it goes.
         done: Done,
     },
     /// Flushes, saves what is kept on disk, and ends the writer.
     End {
-        /// As for a flush.
+        /// Where the last generation goes.
         done: Done,
     },
 }
 
-/// Is called with a generation.
-pub type Done = Box<dyn FnOnce(u64) + Send>;
+/// Where the answer to a flush goes.
+pub struct Done(Box<dyn FnOnce(u64) + Send>);
+
+impl Done {
+    /// Calls `answer` with the generation, on the writer's thread: it must not block.
+    pub fn new(answer: impl FnOnce(u64) + Send + 'static) -> Self {
+        Self(Box::new(answer))
+    }
+}
+
+impl fmt::Debug for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Done")
+    }
+}
 
 /// The sending end that every source holds.
 pub type Updates = mpsc::UnboundedSender<SourceUpdate>;
@@ -173,7 +188,7 @@ impl Writer {
             }
             let generation = self.current.load().generation;
             for done in waiting {
-                done(generation);
+                (done.0)(generation);
             }
             if ends {
                 return;

@@ -321,7 +321,10 @@ impl Daemon {
 /// Waits until everything sent before is published.
 async fn settle(updates: &Updates, ask: fn(Done) -> SourceUpdate) {
     let (done, published) = oneshot::channel();
-    if updates.send(ask(Box::new(move |generation| drop(done.send(generation))))).is_ok() {
+    let done = Done::new(move |generation| {
+        let _ = done.send(generation);
+    });
+    if updates.send(ask(done)).is_ok() {
         let _ = published.await;
     }
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::access_log::{AccessLog, Event};
 use crate::caller::{Caller, Callers};
-use crate::catalog::{Snapshots, SourceUpdate, Updates};
+use crate::catalog::{Done, Snapshots, SourceUpdate, Updates};
 use crate::mount::{Mount, MountOptions, Observer};
 use crate::run::sources::Sources;
 
@@ -40,7 +40,9 @@ impl Observer for Watcher {
     fn source_changed(&self, source: &SourceFile) -> Option<u64> {
         self.sources.skills.rescan(&source.root.join(&source.path));
         let (done, published) = sync_channel(1);
-        let done = Box::new(move |generation| drop(done.try_send(generation)));
+        let done = Done::new(move |generation| {
+            let _ = done.try_send(generation);
+        });
         self.updates.send(SourceUpdate::Flush { done }).ok()?;
         published.recv_timeout(PUBLISH_DEADLINE).ok()
     }
