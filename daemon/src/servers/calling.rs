@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::connection::RequestError;
 use super::supervisor::{Lease, Message, Settings};
 use super::ticket::Ticket;
-use super::{CallOptions, CallResult, failure};
+use super::{CallOptions, CallResult, deadline, failure};
 
 /// How often a call that was not sent is tried: a server may have ended unseen while it was idle.
 const TRIES: usize = 2;
@@ -49,13 +49,11 @@ impl Call {
         options: CallOptions,
         cancelled: &CancellationToken,
     ) -> Result<CallResult, Problem> {
-        let whole_deadline = options
-            .timeout
-            .and_then(|limit| Instant::now().checked_add(limit));
+        let whole_deadline = options.timeout.map(deadline);
         let limit = options.timeout.unwrap_or(self.settings.timeout);
         for _ in 0..TRIES {
             let lease = self.acquire(limit, whole_deadline, cancelled).await?;
-            let deadline = whole_deadline.unwrap_or_else(|| Instant::now() + limit);
+            let deadline = whole_deadline.unwrap_or_else(|| deadline(limit));
             let ticket = Ticket::new(options.progress.clone());
             let reply = lease
                 .connection

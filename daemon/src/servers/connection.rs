@@ -121,7 +121,7 @@ impl Connection {
                     let era = tap.last_handshake().unwrap_or(Era::Initialize);
                     return Ok(Self::watch(service, tap, era, process, log.clone(), drained));
                 }
-                Ok(Err(error)) => Failure::Handshake(error),
+                Ok(Err(error)) => Failure::Handshake(Box::new(error)),
                 Err(_) => Failure::TimedOut,
             },
         };
@@ -314,7 +314,7 @@ fn lifecycle(era: Option<Era>) -> ClientLifecycleMode {
 enum Failure {
     Cancelled,
     TimedOut,
-    Handshake(ClientInitializeError),
+    Handshake(Box<ClientInitializeError>),
 }
 
 impl Failure {
@@ -338,19 +338,19 @@ impl Failure {
         let (ending, retry) = match self {
             Self::Cancelled => (now("was stopped while it started"), None),
             Self::TimedOut => (now("did not answer in time"), None),
-            Self::Handshake(
+            Self::Handshake(error) => match *error {
                 ClientInitializeError::ConnectionClosed(_)
-                | ClientInitializeError::TransportError { .. },
-            ) => {
-                let what = "ended before it answered";
-                let ending = describe(what, process.as_mut(), log, drained).await;
-                (ending, other)
-            }
-            // Both eras were refused by a server that runs: another start would hear the same.
-            Self::Handshake(ClientInitializeError::LegacyFallbackFailed { fallback, .. }) => {
-                (now(&format!("refused the handshake: {fallback}")), None)
-            }
-            Self::Handshake(error) => (now(&format!("refused the handshake: {error}")), other),
+                | ClientInitializeError::TransportError { .. } => {
+                    let what = "ended before it answered";
+                    let ending = describe(what, process.as_mut(), log, drained).await;
+                    (ending, other)
+                }
+                // Both eras were refused by a server that runs: another start would hear the same.
+                ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
+                    (now(&format!("refused the handshake: {fallback}")), None)
+                }
+                error => (now(&format!("refused the handshake: {error}")), other),
+            },
         };
         process.stop().await;
         OpenError { ending, retry }

@@ -21,7 +21,8 @@ pub(super) fn server(server: &ServerName, message: impl Into<String>) -> Problem
 
 /// A server that ended or could not be started, with the end of its standard error.
 pub(super) fn of_ending(name: &ServerName, prefix: &str, ending: &Ending, log: &Path) -> Problem {
-    let Ending { what, stderr } = ending;
+    let what = cut(&ending.what, MAX_DATA);
+    let stderr = &ending.stderr;
     let message = if stderr.is_empty() {
         format!("{prefix}{what}; it wrote nothing to standard error")
     } else {

@@ -101,6 +101,11 @@ impl ServerLog {
         strip_escapes(text).trim_end().to_owned()
     }
 
+    /// Begins the end anew, for another start that goes to the same file.
+    pub(super) fn forget(&self) {
+        self.written().tail.clear();
+    }
+
     fn write(&self, bytes: &[u8]) {
         let mut written = self.written();
         written.tail.extend(bytes);

@@ -1,24 +1,29 @@
 //! The task that owns one server: it alone starts, lists and stops it, and says its state.
 
+mod definitions;
+mod lease;
+mod start;
+
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 
 use skills::entry_id::ServerName;
 use skills::problem::Problem;
-use skills::server::{Definitions, Phase, Server, ServerState};
+use skills::server::{Phase, ServerState};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::connection::{Connection, Ending, OpenError};
-use super::failure;
+pub(super) use self::definitions::Known;
+pub(super) use self::lease::Lease;
+use super::connection::{Connection, Ending};
 use super::launcher::Launcher;
 use super::listing::{self, Listing};
-use super::server_log::ServerLog;
-use crate::cache::{Cached, DefinitionCache, Era, Freshness};
-use crate::catalog::{SourceUpdate, Updates};
+use super::{deadline, failure};
+use crate::cache::{DefinitionCache, Freshness};
+use crate::catalog::Updates;
 use crate::config::Launch;
 
 /// Changes are announced in bursts: they are listed once it was quiet for this long …
@@ -41,45 +46,6 @@ pub(super) enum Message {
     Acquire(oneshot::Sender<Result<Lease, Problem>>),
     /// List the tools, started if need be, and stop again when nobody calls.
     Refresh(oneshot::Sender<()>),
-}
-
-/// A connection on loan to one call: while it is held, the server is not idle.
-#[derive(Debug)]
-pub(super) struct Lease {
-    pub(super) connection: Arc<Connection>,
-    in_use: watch::Sender<usize>,
-}
-
-impl Lease {
-    fn new(connection: &Arc<Connection>, in_use: &watch::Sender<usize>) -> Self {
-        in_use.send_modify(|calls| *calls += 1);
-        Self {
-            connection: Arc::clone(connection),
-            in_use: in_use.clone(),
-        }
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        self.in_use.send_modify(|calls| *calls -= 1);
-    }
-}
-
-/// The definitions that are shown, shared with whoever asks how old they are.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Known(Arc<Mutex<Option<Cached>>>);
-
-impl Known {
-    /// Starts from what is known already.
-    pub(super) fn new(cached: Option<Cached>) -> Self {
-        Self(Arc::new(Mutex::new(cached)))
-    }
-
-    /// What is known.
-    pub(super) fn get(&self) -> MutexGuard<'_, Option<Cached>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// What the task is made from.
@@ -176,7 +142,7 @@ impl Supervisor {
         let idle = self.settings.borrow_and_update().idle;
         let idle_at = idle
             .filter(|_| unused && running.listing.is_none())
-            .map(|idle| running.idle_since + idle);
+            .and_then(|idle| running.idle_since.checked_add(idle));
         let relist_at = running
             .relist
             .filter(|_| running.listing.is_none())
@@ -260,10 +226,7 @@ impl Supervisor {
                     let (name, connection) = (self.name.clone(), Arc::clone(&running.connection));
                     let (limit, stopping) =
                         (self.settings.borrow().start_timeout, self.stopping.clone());
-                    async move {
-                        let deadline = Instant::now() + limit;
-                        listing::list(&name, &connection, deadline, &stopping).await
-                    }
+                    async move { listing::list(&name, &connection, deadline(limit), &stopping).await }
                 }));
             }
             Event::Listed(listed) => {
@@ -291,143 +254,6 @@ impl Supervisor {
                 }
             }
             Event::Stop | Event::Message(_) | Event::Ended(_) | Event::Idle => {}
-        }
-    }
-
-    async fn start(&mut self) -> Result<Running, Problem> {
-        self.say(Phase::Starting, self.state.stale);
-        let deadline = Instant::now() + self.settings.borrow().start_timeout;
-        let log = ServerLog::create(&self.log_path);
-        let started = match self.open(deadline, &log).await {
-            Ok(connection) => {
-                let listed = listing::list(&self.name, &connection, deadline, &self.stopping).await;
-                match listed {
-                    Ok(listing) => Ok((connection, listing)),
-                    Err(problem) => {
-                        connection.close().await;
-                        let summary = problem.message.clone();
-                        Err((problem, summary))
-                    }
-                }
-            }
-            Err(ending) => {
-                let problem = failure::of_ending(&self.name, "the server ", &ending, log.path());
-                Err((problem, failure::summary(&ending)))
-            }
-        };
-        match started {
-            Ok((connection, listing)) => {
-                let connection = Arc::new(connection);
-                connection.subscribe();
-                self.publish(listing, &connection).await;
-                self.say(Phase::Ready, None);
-                Ok(Running {
-                    connection,
-                    idle_since: Instant::now(),
-                    relist: None,
-                    listing: None,
-                    refreshers: Vec::new(),
-                })
-            }
-            Err((problem, summary)) => {
-                let stale = self.known.get().as_ref().map(|known| known.listed);
-                self.say(Phase::Failed(summary), stale);
-                Err(problem)
-            }
-        }
-    }
-
-    /// Starts the process, and once more in the other era where that may help: a server of one era may end, or answer
-    /// nonsense, when it is spoken to in the other.
-    async fn open(&self, deadline: Instant, log: &ServerLog) -> Result<Connection, Ending> {
-        let mut era = self.remembered_era();
-        let mut again = true;
-        loop {
-            let launched = self.launcher.launch(&self.launch).map_err(|error| Ending {
-                what: format!("could not be started: {error}"),
-                stderr: String::new(),
-            })?;
-            match Connection::open(launched, era, log, deadline, &self.stopping).await {
-                Ok(connection) => return Ok(connection),
-                Err(OpenError {
-                    retry: Some(other), ..
-                }) if again && Instant::now() < deadline => {
-                    again = false;
-                    era = Some(other);
-                }
-                Err(OpenError { ending, .. }) => return Err(ending),
-            }
-        }
-    }
-
-    /// The era that this very configuration answered in before.
-    fn remembered_era(&self) -> Option<Era> {
-        let known = self.known.get();
-        let known = known.as_ref()?;
-        known.era.filter(|_| known.freshness == self.freshness)
-    }
-
-    async fn publish(&self, listing: Listing, connection: &Connection) {
-        let about = connection.about();
-        let about = about.as_deref();
-        let implementation = about.and_then(|about| about.server_info.as_ref());
-        let definitions = Definitions {
-            title: implementation
-                .map(|server| server.title.clone().unwrap_or_else(|| server.name.clone())),
-            version: implementation.map(|server| server.version.clone()),
-            instructions: about.and_then(|about| about.instructions.clone()),
-            protocol: about.map(|about| about.protocol_version.as_str().to_owned()),
-            tools: listing.tools,
-        };
-        let before = self.known.get().clone();
-        // Content that only churns (key order, the order of tools) keeps the bytes that were shown.
-        let unchanged = before
-            .as_ref()
-            .filter(|before| before.definitions.same(&definitions));
-        let shown = unchanged.map(|before| Arc::clone(&before.definitions));
-        let nothing_new = unchanged.is_some_and(|before| before.problems == listing.problems);
-        let definitions = shown.unwrap_or_else(|| Arc::new(definitions));
-        *self.known.get() = Some(Cached {
-            definitions: Arc::clone(&definitions),
-            problems: listing.problems.clone(),
-            freshness: self.freshness,
-            listed: SystemTime::now(),
-            era: Some(connection.era()),
-        });
-        self.store(Arc::clone(&definitions), connection.era()).await;
-        if !nothing_new {
-            self.send_server(definitions, listing.problems);
-        }
-    }
-
-    async fn store(&self, definitions: Arc<Definitions>, era: Era) {
-        let (cache, name, freshness) = (self.cache.clone(), self.name.clone(), self.freshness);
-        let stored = tokio::task::spawn_blocking(move || {
-            cache.store(&name, &definitions, freshness, Some(era))
-        });
-        match stored.await {
-            Ok(Ok(())) => {}
-            Ok(Err(problem)) => tracing::warn!(%problem, "the definitions are not cached"),
-            Err(error) => tracing::warn!(%error, "the definitions are not cached"),
-        }
-    }
-
-    fn send_server(&self, definitions: Arc<Definitions>, problems: Vec<Problem>) {
-        let server = Arc::new(Server {
-            name: self.name.clone(),
-            directory: self.launch.directory.clone(),
-            definitions: Some(definitions),
-        });
-        // The catalog outlives the servers; when it is gone, nobody looks any more.
-        let _ = self.updates.send(SourceUpdate::Server { server, problems });
-    }
-
-    fn say(&mut self, phase: Phase, stale: Option<SystemTime>) {
-        let state = ServerState { phase, stale };
-        if state != self.state {
-            self.state = state.clone();
-            let name = self.name.clone();
-            let _ = self.updates.send(SourceUpdate::State { name, state });
         }
     }
 

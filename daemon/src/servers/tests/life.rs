@@ -132,6 +132,24 @@ async fn changed_entry_shows_the_last_definitions_as_stale() {
 }
 
 #[tokio::test]
+async fn entry_changed_while_its_server_starts() {
+    if !python() {
+        return;
+    }
+    let mut shelf = Shelf::with(&["--slow-start", "60"]).await;
+    let servers = shelf.servers.clone();
+    let refresh = tokio::spawn(async move { servers.refresh().await });
+    eventually(async || shelf.starts("fake") == 1).await;
+    shelf.add("fake", &[]);
+    shelf.configure().await;
+    refresh.await.unwrap();
+    assert_eq!(shelf.text("echo", json!({"text": "new"})).await, "new");
+    shelf.until_phase(Phase::Ready).await;
+    let failed = shelf.journal.iter().any(|line| line.ends_with("Failed"));
+    assert!(!failed, "the old one spoke last: {:?}", shelf.journal);
+}
+
+#[tokio::test]
 async fn failed_refresh_keeps_the_last_known_definitions() {
     if !python() {
         return;

@@ -318,7 +318,8 @@ async fn server_that_exits_at_once() {
     );
     let problem = shelf.call("echo", nothing()).await.unwrap_err();
     assert_eq!(problem.kind, ProblemKind::Server);
-    assert!(problem.message.contains("set API_KEY first"), "{problem}");
+    let told = problem.message.matches("set API_KEY first").count();
+    assert_eq!(told, 1, "{problem}");
     assert!(problem.hint.unwrap().contains("fake.log"));
 }
 
