@@ -1,5 +1,10 @@
 //! The guard with real processes: whatever a server is and does, nothing is left of it.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy takes what the tests here share for production code"
+)]
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
@@ -192,13 +197,21 @@ async fn a_program_that_cannot_be_started_is_said_in_one_line() {
         assert_eq!(output, "");
         (errors, status.code())
     };
+    let mut launch = place.launch("no-such-program", &[]);
+    launch
+        .environment
+        .insert("PATH".into(), place.path().into());
     assert_eq!(
-        fault(&place.launch("no-such-program", &[])).await,
+        fault(&launch).await,
         (
             "shelf guard: cannot run no-such-program: there is no such program in PATH\n".into(),
             Some(127)
         )
     );
+    fs::write(place.path().join("no-such-program"), "").unwrap();
+    let (errors, code) = fault(&launch).await;
+    assert!(errors.contains("that may be run"), "{errors}");
+    assert_eq!(code, Some(126));
     let (errors, code) = fault(&place.launch("/", &[])).await;
     assert!(
         errors.contains("cannot run /: Permission denied"),
@@ -285,7 +298,7 @@ async fn a_server_that_ignores_sigterm_is_killed() {
     let taken = stop(guarded).await;
     let least = daemon::guard::CLOSE_GRACE + daemon::guard::TERMINATION_GRACE;
     assert!(taken >= least, "{taken:?}");
-    assert!(taken < least + Duration::from_secs(2), "{taken:?}");
+    assert!(taken < least + daemon::guard::KILL_GRACE, "{taken:?}");
     assert_eq!(place.running(), []);
 }
 

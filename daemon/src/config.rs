@@ -193,7 +193,8 @@ impl Config {
 }
 
 impl ServerConfig {
-    /// Expands `${VAR}`, `${VAR:-default}` and `${env:VAR}`, and `~/` at the start of `command` and `cwd`.
+    /// Expands `${VAR}`, `${VAR:-default}` and `${env:VAR}`, and `~/` at the start of `command` and `cwd`. `config` is the
+    /// absolute path of the file.
     ///
     /// # Errors
     /// Every unresolved variable, named with the file and the line of the entry; for an entry that can't be used, what is wrong

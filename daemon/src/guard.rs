@@ -26,7 +26,7 @@ use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Pid, Signal};
 use tokio::process::{Child, ChildStdin, Command};
@@ -40,7 +40,7 @@ pub const CLOSE_GRACE: Duration = Duration::from_secs(2);
 pub const TERMINATION_GRACE: Duration = Duration::from_secs(3);
 /// How long a process may take to end after SIGKILL (one in uninterruptible sleep may never) before it is given up.
 pub const KILL_GRACE: Duration = Duration::from_secs(5);
-/// The variable by which the processes below a guard are known; its value is the guard's process id.
+/// The variable by which the processes below a guard are known; its value is never used twice.
 pub const MARKER: &str = "SHELF_GUARD";
 
 /// The guard's first argument.
@@ -65,8 +65,8 @@ pub struct Guarded {
 #[derive(Debug)]
 pub struct GuardHandle {
     child: Child,
-    /// Kept for after the guard was waited for, when [`Child::id`] has forgotten it.
-    pid: u32,
+    /// The value of [`MARKER`].
+    mark: String,
 }
 
 impl GuardHandle {
@@ -82,9 +82,7 @@ impl GuardHandle {
     /// When the process can't be waited for.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await?;
-        if status.signal().is_some() {
-            processes::kill_marked(self.pid);
-        }
+        self.clear(status);
         Ok(status)
     }
 
@@ -99,13 +97,18 @@ impl GuardHandle {
         if timeout(enough, self.wait()).await.is_ok() {
             return;
         }
-        tracing::warn!(
-            pid = self.pid,
-            "the guard of a server does not end; killing it"
-        );
+        let pid = self.pid();
+        tracing::warn!(pid, "the guard of a server does not end; killing it");
         self.signal(Signal::KILL);
         if timeout(KILL_GRACE, self.wait()).await.is_err() {
-            tracing::warn!(pid = self.pid, "the guard of a server can't be killed");
+            tracing::warn!(pid, "the guard of a server can't be killed");
+        }
+    }
+
+    /// Kills what a guard left behind that was killed itself.
+    fn clear(&self, status: ExitStatus) {
+        if status.signal().is_some() {
+            processes::kill_marked(&self.mark);
         }
     }
 
@@ -121,7 +124,10 @@ impl GuardHandle {
 
 impl Drop for GuardHandle {
     fn drop(&mut self) {
-        self.signal(Signal::TERM);
+        match self.child.try_wait() {
+            Ok(Some(status)) => self.clear(status),
+            Ok(None) | Err(_) => self.signal(Signal::TERM),
+        }
     }
 }
 
@@ -131,7 +137,8 @@ impl Drop for GuardHandle {
 /// When the guard itself can't be started. A program that does not exist is said by the guard on stderr and by its exit
 /// (127 when it was not found, 126 when it can't be run).
 pub fn spawn(executable: &Path, launch: &Launch) -> io::Result<Guarded> {
-    let frame = frame::encode(launch)?;
+    let mark = new_mark();
+    let frame = frame::encode(launch, &mark)?;
     let mut child = Command::new(executable)
         .arg(COMMAND)
         .arg(std::process::id().to_string())
@@ -140,21 +147,25 @@ pub fn spawn(executable: &Path, launch: &Launch) -> io::Result<Guarded> {
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()?;
-    let (Some(stdin), Some(stdout), Some(stderr), Some(pid)) = (
-        child.stdin.take(),
-        child.stdout.take(),
-        child.stderr.take(),
-        child.id(),
-    ) else {
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
         return Err(io::Error::other("the guard has no pipes"));
     };
-    let guard = GuardHandle { child, pid };
+    let guard = GuardHandle { child, mark };
     Ok(Guarded {
         stdin: send(stdin, &frame)?,
         stdout,
         stderr,
         guard,
     })
+}
+
+/// A value of [`MARKER`] that no other daemon has either, in whatever process namespace it runs.
+fn new_mark() -> String {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    format!("{}-{}", std::process::id(), now.as_nanos())
 }
 
 /// Writes the frame at once; the pipe is made to hold it, so that nobody waits for the guard to start.

@@ -133,16 +133,14 @@ fn check_command(
     }
     let is_path = command.starts_with(['/', '.', '~', '$']);
     if args.is_empty() && !is_path && command.contains(char::is_whitespace) {
-        let mut words = command.split_whitespace();
-        let program = words.next().unwrap_or_default();
-        let rest: Vec<_> = words.map(|word| format!("\"{word}\"")).collect();
-        let rest = rest.join(", ");
+        let (program, _) = command.split_once(char::is_whitespace).unwrap_or_default();
+        // The arguments are not repeated: they may hold a secret.
         return Err(Fault::new(
             line,
             format!("server `{name}` has a whole command line in `command`"),
         )
         .hint(format!(
-            "write the program alone: command \"{program}\", args [{rest}]"
+            "write \"{program}\" in `command`, and each argument as a string of its own in `args`"
         )));
     }
     Ok(())

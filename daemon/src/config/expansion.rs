@@ -156,24 +156,17 @@ fn below_home(path: &str) -> Option<&str> {
         .filter(|below| below.is_empty() || below.starts_with('/'))
 }
 
-/// The place of the brace that closes the `${` at the start; a default may hold further ones.
+/// The place of the brace that closes the `${` at the start. Braces are counted, for a default that is JSON or holds variables.
 fn closing_brace(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
-    let mut previous = ' ';
-    for (place, character) in text.char_indices() {
+    text.char_indices().find_map(|(place, character)| {
         match character {
-            '{' if previous == '$' => depth += 1,
-            '}' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(place);
-                }
-            }
-            _ => {}
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => return None,
         }
-        previous = character;
-    }
-    None
+        (depth == 0).then_some(place)
+    })
 }
 
 fn is_name(name: &str) -> bool {

@@ -55,7 +55,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn file(&mut self, root: Node<'_>, own_format: bool) -> Result<(), Fault> {
         let mut known = false;
-        for (key, value) in root.table("the file")? {
+        let entries = root.entries("the file")?.into_iter();
+        for (key, value) in entries.filter(|(_, value)| !value.is_null()) {
             known |= SECTIONS.contains(&&*key);
             let done = match key.as_str() {
                 "servers" | "mcpServers" => self.servers(&key, value),

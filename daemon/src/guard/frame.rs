@@ -6,6 +6,7 @@ use std::io::{self, Read};
 
 use serde::{Deserialize, Serialize};
 
+use super::MARKER;
 use crate::config::Launch;
 
 /// A launch on the wire. Paths and variables are byte strings: neither need be UTF-8.
@@ -17,8 +18,8 @@ pub(super) struct Frame<'a> {
     pub(super) environment: Vec<(Cow<'a, OsStr>, Cow<'a, OsStr>)>,
 }
 
-/// Writes a launch as a frame.
-pub(super) fn encode(launch: &Launch) -> io::Result<Vec<u8>> {
+/// Writes a launch as a frame, with the mark in its environment.
+pub(super) fn encode(launch: &Launch, mark: &str) -> io::Result<Vec<u8>> {
     let frame = Frame {
         command: launch.command.as_str().into(),
         args: launch.args.as_slice().into(),
@@ -26,6 +27,9 @@ pub(super) fn encode(launch: &Launch) -> io::Result<Vec<u8>> {
         environment: launch
             .environment
             .iter()
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+            // The last one counts, should the daemon itself run below a guard.
+            .chain([(OsStr::new(MARKER), OsStr::new(mark))])
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
     };

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 
 use rustix::process::{Pid, Signal};
 
-use super::{Failure, MARKER, frame};
+use super::{Failure, frame};
 
 /// Becomes the server. Returns only when that is not possible.
 pub(super) fn launch(guard: Pid) -> Result<ExitCode, Failure> {
@@ -37,7 +37,6 @@ pub(super) fn launch(guard: Pid) -> Result<ExitCode, Failure> {
         .args(&*frame.args)
         .env_clear()
         .envs(frame.environment)
-        .env(MARKER, guard.as_raw_nonzero().to_string())
         .exec();
     let command = &frame.command;
     Err(match error.kind() {
@@ -48,6 +47,13 @@ pub(super) fn launch(guard: Pid) -> Result<ExitCode, Failure> {
         ErrorKind::NotFound => Failure::new(
             127,
             format!("cannot run {command}: there is no such program in PATH"),
+        ),
+        // Also what comes of a directory in PATH that can't be searched.
+        ErrorKind::PermissionDenied if !command.contains('/') => Failure::new(
+            126,
+            format!(
+                "cannot run {command}: there is no program of that name in PATH that may be run"
+            ),
         ),
         _ => Failure::new(126, format!("cannot run {command}: {error}")),
     })

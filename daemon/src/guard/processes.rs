@@ -31,10 +31,10 @@ pub(super) fn descendants(of: Pid) -> io::Result<Vec<Pid>> {
 }
 
 /// Kills all that a guard left behind when it was killed itself.
-pub(super) fn kill_marked(guard: u32) {
+pub(super) fn kill_marked(mark: &str) {
     /// A process that forks while it is looked for is found in the next round.
     const ROUNDS: usize = 10;
-    let mark = format!("{MARKER}={guard}");
+    let mark = format!("{MARKER}={mark}");
     let own = rustix::process::getpid();
     for _ in 0..ROUNDS {
         let marked: Vec<Pid> = all()

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags};
@@ -17,7 +17,10 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use super::{COMMAND, Failure, KILL_GRACE, LAUNCH, TERMINATION_GRACE, processes};
 
 /// How often the tree is looked through while it is being ended; the end of a child is noticed at once.
-const TICK: Duration = Duration::from_millis(50);
+const TICK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
 
 /// Starts the server and stays until it, and all that it started, is gone. Exits as the server's main process did.
 pub(super) fn guard(daemon: Pid) -> Result<ExitCode, Failure> {
@@ -78,17 +81,13 @@ impl Watch {
     }
 
     /// Waits for an event, and returns whether the server is to be stopped.
-    fn wait(&self, limit: Option<Duration>) -> bool {
+    fn wait(&self, limit: Option<&Timespec>) -> bool {
         let mut events = [
             PollFd::new(&self.daemon, PollFlags::IN),
             PollFd::new(&self.stop, PollFlags::IN),
             PollFd::new(&self.child, PollFlags::IN),
         ];
-        let limit = limit.map(|limit| Timespec {
-            tv_sec: 0,
-            tv_nsec: limit.subsec_nanos().into(),
-        });
-        match rustix::event::poll(&mut events, limit.as_ref()) {
+        match rustix::event::poll(&mut events, limit) {
             Ok(_) => {}
             Err(Errno::INTR) => return false,
             // Nothing can be watched any more; ending is the only safe way out.
@@ -152,7 +151,7 @@ impl Warden {
                     break;
                 }
             }
-            if watch.wait(self.ending.map(|_| TICK)) {
+            if watch.wait(self.ending.map(|_| &TICK)) {
                 self.ending.get_or_insert_with(Instant::now);
             }
         }

@@ -11,11 +11,14 @@ fn a_frame_is_read_back_and_leaves_the_rest() {
     let launch = Launch {
         command: "server".into(),
         args: vec!["a b".into(), String::new()],
-        environment: BTreeMap::from([("NAME".into(), strange.clone())]),
+        environment: BTreeMap::from([
+            ("NAME".into(), strange.clone()),
+            (MARKER.into(), "outer".into()),
+        ]),
         directory: strange.clone().into(),
         own_environment: BTreeMap::new(),
     };
-    let mut bytes = encode(&launch).unwrap();
+    let mut bytes = encode(&launch, "inner").unwrap();
     bytes.extend_from_slice(b"{\"jsonrpc\"");
     let mut input = Cursor::new(bytes);
 
@@ -24,7 +27,9 @@ fn a_frame_is_read_back_and_leaves_the_rest() {
     assert_eq!(frame.command, "server");
     assert_eq!(*frame.args, ["a b", ""]);
     assert_eq!(&*frame.directory, strange.as_os_str());
-    assert_eq!(&*frame.environment[0].1, strange.as_os_str());
+    let environment: BTreeMap<_, _> = frame.environment.into_iter().collect();
+    assert_eq!(&*environment[OsStr::new("NAME")], strange.as_os_str());
+    assert_eq!(&*environment[OsStr::new(MARKER)], OsStr::new("inner"));
     let mut rest = String::new();
     input.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "{\"jsonrpc\"");
