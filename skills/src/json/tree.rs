@@ -40,6 +40,11 @@ pub enum Node<'a> {
 pub struct JsonString<'a>(&'a str);
 
 impl<'a> JsonString<'a> {
+    /// Takes a valid JSON text for a string; `None` for any other value.
+    pub(crate) fn read(json: &'a str) -> Option<Self> {
+        json.starts_with('"').then_some(Self(json))
+    }
+
     /// The string as it was written.
     pub fn raw(self) -> &'a str {
         self.0
