@@ -2,7 +2,9 @@
 //!
 //! It touches nothing that it did not write. What it wrote stands in a manifest outside the mirrored directory.
 
+mod attributes;
 mod directory;
+mod found;
 mod manifest;
 mod source;
 #[cfg(test)]
@@ -58,7 +60,7 @@ pub fn write_once(
         .at_file(target, None)
         .hint("mirror into a directory outside every shelf"));
     }
-    fs::create_dir_all(target).map_err(|error| unusable(target, &error.into()))?;
+    fs::create_dir_all(target).map_err(|error| unusable(target, &error))?;
     let root = directory::open_root(target).map_err(|error| unusable(target, &error.into()))?;
     flock(&root, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
         Errno::WOULDBLOCK => Problem::new(

@@ -6,74 +6,31 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use blake3::{Hash, Hasher};
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, fchmod, futimens,
-    mkdirat, openat, readlinkat, renameat, symlinkat, unlinkat, utimensat,
+    AtFlags, Mode, OFlags, fstat, futimens, mkdirat, openat, renameat, symlinkat, unlinkat,
+    utimensat,
 };
 use rustix::io::Errno;
 use skills::problem::{Problem, ProblemKind};
 use skills::tree::{Content, Directory, File as TreeFile, Link, Node};
 
 use super::MirrorReport;
-use super::directory::{open_child, open_parent, stat};
+use super::attributes::{is_time, set_mode_and_time, timestamps};
+use super::directory::{open_child, open_parent};
+use super::found::Found;
 use super::manifest::{Manifest, Written, digest};
 use super::source;
 
 /// What a file or link is called until it is whole. One is enough: a mirror has one writer.
 const PARTIAL: &[u8] = b".shelf-mirror-partial";
 
-const PERMISSIONS: u32 = 0o7777;
-
 /// The target while it is being written.
 pub(super) struct Writer<'a> {
     target: &'a Path,
     manifest: &'a mut Manifest,
     report: MirrorReport,
-}
-
-/// What stands in the target under some name.
-enum Found {
-    Nothing,
-    Directory,
-    Link(Hash),
-    File(Hash, File, Stat),
-    /// A pipe, a socket, a device.
-    Other,
-}
-
-impl Found {
-    fn at(parent: BorrowedFd<'_>, name: &[u8]) -> io::Result<Self> {
-        let Some(stat) = stat(parent, name)? else {
-            return Ok(Self::Nothing);
-        };
-        Ok(match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => Self::Directory,
-            FileType::Symlink => Self::Link(blake3::hash(
-                readlinkat(parent, name, Vec::new())?.as_bytes(),
-            )),
-            FileType::RegularFile => {
-                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-                let mut file = File::from(openat(parent, name, flags, Mode::empty())?);
-                let mut hasher = Hasher::new();
-                io::copy(&mut file, &mut hasher)?;
-                Self::File(hasher.finalize(), file, stat)
-            }
-            _ => Self::Other,
-        })
-    }
-
-    /// Whether it is one of what the mirror wrote.
-    fn is_among(&self, written: &[Written]) -> bool {
-        written.iter().any(|written| match (self, written) {
-            (Self::Directory, Written::Directory) => true,
-            (Self::Link(found), Written::Link(target)) => found == target,
-            (Self::File(found, ..), Written::File(bytes, _)) => found == bytes,
-            _ => false,
-        })
-    }
 }
 
 impl<'a> Writer<'a> {
@@ -191,11 +148,9 @@ impl<'a> Writer<'a> {
         }
         let opened = open_child(parent, name)?;
         self.write_children(opened.as_fd(), directory, path);
-        if Found::Directory.is_among(self.manifest.of(path)) {
-            let is_right = is_time(&rustix::fs::fstat(&opened)?, directory.modified);
-            if !is_right {
-                futimens(&opened, &timestamps(directory.modified))?;
-            }
+        let is_ours = Found::Directory.is_among(self.manifest.of(path));
+        if is_ours && !is_time(&fstat(&opened)?, directory.modified) {
+            futimens(&opened, &timestamps(directory.modified))?;
         }
         Ok(())
     }
@@ -373,44 +328,5 @@ fn remove_partial(parent: BorrowedFd<'_>) -> io::Result<()> {
     match unlinkat(parent, PARTIAL, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),
-    }
-}
-
-fn set_mode_and_time(on_disk: &File, stat: Option<&Stat>, wanted: &TreeFile) -> io::Result<()> {
-    if stat.is_none_or(|stat| stat.st_mode & PERMISSIONS != wanted.mode) {
-        fchmod(on_disk, Mode::from_raw_mode(wanted.mode))?;
-    }
-    if stat.is_none_or(|stat| !is_time(stat, wanted.modified)) {
-        futimens(on_disk, &timestamps(wanted.modified))?;
-    }
-    Ok(())
-}
-
-fn is_time(stat: &Stat, modified: SystemTime) -> bool {
-    let wanted = timespec(modified);
-    stat.st_mtime as i64 == wanted.tv_sec && stat.st_mtime_nsec as i64 == wanted.tv_nsec as i64
-}
-
-fn timestamps(modified: SystemTime) -> Timestamps {
-    Timestamps {
-        last_access: Timespec {
-            tv_sec: 0,
-            tv_nsec: UTIME_OMIT,
-        },
-        last_modification: timespec(modified),
-    }
-}
-
-fn timespec(time: SystemTime) -> Timespec {
-    match time.duration_since(UNIX_EPOCH) {
-        Ok(since) => Timespec {
-            tv_sec: since.as_secs().try_into().unwrap_or(i64::MAX),
-            tv_nsec: since.subsec_nanos().into(),
-        },
-        // Nobody mirrors what is older than the epoch for its time.
-        Err(_) => Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        },
     }
 }
