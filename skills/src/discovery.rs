@@ -75,7 +75,7 @@ pub fn discover_outside(
         .iter()
         .enumerate()
         .filter_map(|(precedence, root)| {
-            watch.link(&root.path);
+            watch.path(&root.path);
             match real_root(root) {
                 Ok(real) => Some((precedence, root, real?)),
                 Err(problem) => {
