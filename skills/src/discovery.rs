@@ -12,7 +12,7 @@ use crate::problem::{Problem, ProblemKind};
 use crate::skill::{Skill, Survey};
 use search::Search;
 
-pub use watch::{Interest, Watch};
+pub use watch::Watch;
 
 /// A directory in which skills are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -312,7 +312,7 @@ fn a_root_in_a_mount_or_around_one_is_refused() {
     let machine = Machine {
         mounts: || {
             vec![ShelfMount {
-                mount_point: PathBuf::from("/srv/shelf-under-test"),
+                mount_point: PathBuf::from("/usr/shelf-under-test"),
                 instance: "x".to_owned(),
             }]
         },
@@ -320,11 +320,11 @@ fn a_root_in_a_mount_or_around_one_is_refused() {
     };
     let mut shelf = Shelf::on(machine, |path| {
         write(&path.join("root/pack"), "one");
-        symlink("/srv", path.join("link")).unwrap();
+        symlink("/usr", path.join("link")).unwrap();
     });
     assert_eq!(shelf.problems, []);
     shelf.source.set_roots(vec![
-        root(PathBuf::from("/srv/shelf-under-test/skills")),
+        root(PathBuf::from("/usr/shelf-under-test/skills")),
         root(shelf.path("link")),
         root(shelf.path("root")),
     ]);
@@ -334,8 +334,8 @@ fn a_root_in_a_mount_or_around_one_is_refused() {
     assert_eq!(
         messages,
         [
-            "the skills root lies in the shelf mount /srv/shelf-under-test",
-            "the skills root contains the shelf mount /srv/shelf-under-test",
+            "the skills root lies in the shelf mount /usr/shelf-under-test",
+            "the skills root contains the shelf mount /usr/shelf-under-test",
         ]
     );
 }

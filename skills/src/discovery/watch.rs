@@ -10,7 +10,7 @@ const MAX_LINKS: usize = 40;
 
 /// What matters in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Interest {
+enum Interest {
     /// Every change.
     Everything,
     /// Changes of these names: the targets of links, and roots that don't exist yet.
