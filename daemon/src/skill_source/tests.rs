@@ -233,6 +233,16 @@ fn a_linked_directory_is_watched_and_so_is_its_link() {
 }
 
 #[test]
+fn a_link_whose_target_comes_to_be_is_seen() {
+    let mut shelf = Shelf::new(|path| {
+        symlink("../later/deep/pack", path.join("root/pack")).unwrap();
+    });
+    assert_eq!(shelf.problems.len(), 1);
+    write(&shelf.path("later/deep/pack"), "one");
+    shelf.wait("created", |s| s.has("pack", "one") && s.problems.is_empty());
+}
+
+#[test]
 fn a_root_that_comes_goes_and_comes_again_is_seen() {
     let mut shelf = Shelf::new(|path| fs::remove_dir(path.join("root")).unwrap());
     for description in ["one", "two"] {
