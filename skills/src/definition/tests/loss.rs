@@ -37,6 +37,7 @@ pub(super) const NASTY: &str = r##"{
     "wrong":{"type":"strnig","minimum":"low","maxItems":null,"required":"no"},
     "same":{"type":"string","default":"\u001b[31m","description":"\u001b[31mred\u001b[0m"},
     "twice":{"type":"string"},"twice":{"type":"number","description":"The later counts"},
+    "exact":{"type":"number","maximum":9007199254740991},
     "text":5
   },
   "required":["pattern","undeclared"],
