@@ -2,21 +2,59 @@
 //!
 //! fuser lives below this module and nowhere else. Inode numbers belong here.
 
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
 
+use fuser::{Config, Session, SessionACL};
+use rustix::process::{getegid, geteuid};
 use skills::entry_id::EntryId;
-use skills::problem::Problem;
+use skills::problem::{Problem, ProblemKind};
 use skills::tree::{Directory, SourceFile};
 
 use crate::caller::Caller;
+use attachment::Attachment;
+use attributes::Attributes;
+use filesystem::ShelfFilesystem;
+use notifier::Publications;
+use pool::Pool;
+use shelf::Shelf;
+
+mod attachment;
+mod attributes;
+mod filesystem;
+mod inode_table;
+mod mount_point;
+mod notifier;
+mod open_files;
+mod opening;
+mod pool;
+#[cfg(test)]
+mod real_tests;
+mod refusal;
+mod shelf;
+mod source;
+mod view;
+
+/// Threads that answer the kernel: two, so that one slow answer does not hold up everything.
+const FUSE_THREADS: usize = 2;
+
+/// Threads that wait for disks.
+const DISK_THREADS: usize = 4;
+
+/// How long a stop waits for those who are inside.
+const STOP_DEADLINE: Duration = Duration::from_secs(1);
 
 /// How the mount is made.
 #[derive(Clone, Debug)]
 pub struct MountOptions {
     /// The daemon's instance id: the file system's source is `shelf:<instance>`.
     pub instance: String,
-    /// Whether users other than the daemon's own may read it (`allow_other`, with `default_permissions`).
+    /// Whether users other than the daemon's own may read it (`allow_other`).
     pub allow_other: bool,
     /// Whether mounting over a directory that is not empty is allowed.
     pub nonempty: bool,
@@ -35,9 +73,18 @@ pub trait Observer: Send + Sync + 'static {
     fn source_changed(&self, source: &SourceFile) -> Option<u64>;
 }
 
-/// A running mount.
-#[derive(Debug)]
-pub struct Mount {}
+/// A running mount. Dropping it unmounts, as [`stop`](Self::stop) does.
+pub struct Mount {
+    attachment: Attachment,
+    publications: Arc<Publications>,
+    end: Arc<End>,
+}
+
+impl fmt::Debug for Mount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Mount").field(&self.attachment).finish()
+    }
+}
 
 impl Mount {
     /// Mounts the tree and returns when it can be read.
@@ -52,23 +99,117 @@ impl Mount {
         tree: Arc<Directory>,
         observer: Arc<dyn Observer>,
     ) -> Result<Self, Problem> {
-        let _ = (mount_point, options, generation, tree, observer);
-        todo!()
+        let resolved = mount_point::prepare(mount_point, options.nonempty)?;
+        let shelf = Arc::new(Shelf::new(generation, &tree, observer));
+        let (connection, attachment) = Attachment::attach(&resolved, options)?;
+        // From here on a failure has to unmount, which dropping the mount does.
+        let mount = Self {
+            attachment,
+            publications: Arc::new(Publications::new(generation)),
+            end: Arc::default(),
+        };
+        mount.serve(connection, shelf).map_err(|error| {
+            mount.end.reach();
+            Problem::new(ProblemKind::Mount, format!("the mount failed: {error}"))
+                .at_file(mount_point, None)
+        })?;
+        Ok(mount)
+    }
+
+    /// Starts the threads: those that answer, and the one that notifies.
+    fn serve(&self, connection: OwnedFd, shelf: Arc<Shelf>) -> io::Result<()> {
+        let attributes = Attributes {
+            uid: geteuid().as_raw(),
+            gid: getegid().as_raw(),
+        };
+        let pool = Pool::start(DISK_THREADS)?;
+        let filesystem = ShelfFilesystem::new(shelf.clone(), attributes, pool);
+        let mut config = Config::default();
+        config.n_threads = Some(FUSE_THREADS);
+        config.clone_fd = true;
+        // The kernel itself keeps other users out, unless the mount was made with `allow_other`.
+        let session = Session::from_fd(filesystem, connection, SessionACL::All, config)?;
+
+        let notifier = session.notifier();
+        let publications = self.publications.clone();
+        thread::Builder::new()
+            .name("shelf-notify".to_owned())
+            .spawn(move || notifier::run(&publications, &shelf, &notifier))?;
+
+        let attachment = self.attachment.clone();
+        let publications = self.publications.clone();
+        let end = self.end.clone();
+        thread::Builder::new()
+            .name("shelf-mount".to_owned())
+            .spawn(move || {
+                if let Err(error) = session.run() {
+                    tracing::error!(%error, "the FUSE session broke off");
+                }
+                publications.close();
+                // Nothing is there any more after an unmount, but a dead mount is after a fault.
+                detach(&attachment);
+                end.reach();
+            })?;
+        Ok(())
     }
 
     /// Hands over the next tree: the notifier thread adopts it, then tells the kernel what changed. Never blocks.
     pub fn publish(&self, generation: u64, tree: Arc<Directory>) {
-        let _ = (generation, tree);
-        todo!()
+        self.publications.publish(generation, tree);
     }
 
     /// Waits until the mount is gone for whatever reason (an outside umount, too). Blocks.
     pub fn wait(&self) {
-        todo!()
+        self.end.wait();
     }
 
     /// Unmounts: lazily, waits at most a second for readers, never unmounts what somebody else mounted there since.
-    pub fn stop(self) {
-        todo!()
+    ///
+    /// Who is still inside then is served on until he leaves or the process ends.
+    pub fn stop(&self) {
+        self.publications.close();
+        detach(&self.attachment);
+        self.end.wait_at_most(STOP_DEADLINE);
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn detach(attachment: &Attachment) {
+    if let Err(error) = attachment.detach() {
+        tracing::warn!(%error, ?attachment, "the mount can't be unmounted");
+    }
+}
+
+/// The end of the session, which can be waited for.
+#[derive(Debug, Default)]
+struct End {
+    reached: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl End {
+    fn reach(&self) {
+        *self.reached.lock().expect("a flag can't panic") = true;
+        self.changed.notify_all();
+    }
+
+    fn wait(&self) {
+        let reached = self.reached.lock().expect("a flag can't panic");
+        let _reached = self
+            .changed
+            .wait_while(reached, |reached| !*reached)
+            .expect("a flag can't panic");
+    }
+
+    fn wait_at_most(&self, deadline: Duration) {
+        let reached = self.reached.lock().expect("a flag can't panic");
+        let _ = self
+            .changed
+            .wait_timeout_while(reached, deadline, |reached| !*reached);
     }
 }

@@ -1,0 +1,105 @@
+//! The notifier: one thread that adopts each published tree and then tells the kernel what to forget.
+//!
+//! It holds no lock while it notifies. A notification waits until the requests on its directory that are on their way are
+//! answered, so from within a handler, or under a lock that a handler needs, it would wait for ever, beyond SIGKILL.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Condvar, Mutex, MutexGuard};
+
+use std::sync::Arc;
+
+use fuser::{INodeNo, Notifier};
+use skills::tree::Directory;
+
+use super::shelf::Shelf;
+use super::view::Change;
+
+/// What was published and not adopted yet: the newest tree only, for it contains all that the ones before it brought.
+#[derive(Debug)]
+pub(super) struct Publications {
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    newest: u64,
+    pending: Option<Arc<Directory>>,
+    closed: bool,
+}
+
+impl Publications {
+    /// Starts after the generation that the mount was made with.
+    pub(super) fn new(generation: u64) -> Self {
+        Self {
+            state: Mutex::new(State {
+                newest: generation,
+                pending: None,
+                closed: false,
+            }),
+            wake: Condvar::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .expect("nothing that can panic runs under the lock")
+    }
+
+    /// Leaves a tree for the notifier. An older generation than the newest so far is passed over.
+    pub(super) fn publish(&self, generation: u64, tree: Arc<Directory>) {
+        let mut state = self.state();
+        if generation <= state.newest {
+            return;
+        }
+        state.newest = generation;
+        state.pending = Some(tree);
+        self.wake.notify_one();
+    }
+
+    /// Ends the notifier.
+    pub(super) fn close(&self) {
+        self.state().closed = true;
+        self.wake.notify_one();
+    }
+
+    fn next(&self) -> Option<(u64, Arc<Directory>)> {
+        let mut state = self
+            .wake
+            .wait_while(self.state(), |state| {
+                state.pending.is_none() && !state.closed
+            })
+            .expect("nothing that can panic runs under the lock");
+        if state.closed {
+            return None;
+        }
+        let tree = state.pending.take()?;
+        Some((state.newest, tree))
+    }
+}
+
+/// Adopts and notifies until the publications are closed.
+pub(super) fn run(publications: &Publications, shelf: &Shelf, kernel: &Notifier) {
+    while let Some((generation, tree)) = publications.next() {
+        let changes = shelf.adopt(generation, &tree);
+        for change in &changes {
+            if let Err(error) = notify(kernel, change) {
+                // The mount is going away; nothing is cached any more.
+                tracing::debug!(%error, directory = change.directory, "the kernel refused a notification");
+            }
+        }
+    }
+}
+
+/// The names first: each waits for the listings and lookups of the directory that were answered from the view before. Then always the
+/// directory itself: a name that was never looked up leaves the cached listing untouched.
+fn notify(kernel: &Notifier, change: &Change) -> io::Result<()> {
+    let directory = INodeNo(change.directory);
+    for name in &change.names {
+        kernel.inval_entry(directory, OsStr::from_bytes(name))?;
+    }
+    kernel.inval_inode(directory, 0, 0)
+}

@@ -1,0 +1,69 @@
+//! One open: the file found in the view, its version checked, the caller identified, the reply sent, the open observed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fuser::{FileHandle, FopenFlags, OpenAccMode, OpenFlags, ReplyOpen, Request};
+use skills::tree::{Content, File};
+
+use super::refusal::Refusal;
+use super::shelf::Shelf;
+use super::view::{Body, ViewNode};
+
+/// A file about to be opened, and by whom.
+#[derive(Debug)]
+pub(super) struct Opening {
+    node: Arc<ViewNode>,
+    file: Arc<File>,
+    path: PathBuf,
+    thread: u32,
+    uid: u32,
+}
+
+impl Opening {
+    /// Finds the file in the current view. Never waits.
+    pub(super) fn prepare(
+        shelf: &Shelf,
+        request: &Request,
+        inode: u64,
+        flags: OpenFlags,
+    ) -> Result<Self, Refusal> {
+        if flags.acc_mode() != OpenAccMode::O_RDONLY {
+            return Err(Refusal::ReadOnly);
+        }
+        let view = shelf.view.load();
+        let node = view.get(inode)?;
+        let Body::File(file) = &node.body else {
+            return Err(Refusal::NotAFile);
+        };
+        Ok(Self {
+            node: node.clone(),
+            file: file.clone(),
+            path: view.path(node),
+            thread: request.pid(),
+            uid: request.uid(),
+        })
+    }
+
+    /// Whether opening asks the disk: for the bytes, or whether they are still those of the file that they came from.
+    pub(super) fn needs_disk(&self) -> bool {
+        match &self.file.content {
+            Content::Bytes(_) => self.file.origin.is_some(),
+            Content::Source(_) => true,
+        }
+    }
+
+    /// Opens and replies. Waits for the disk if [`needs_disk`](Self::needs_disk) says so.
+    pub(super) fn run(self, shelf: &Shelf, reply: ReplyOpen) {
+        if let Err(refusal) = shelf.open(&self.node, &self.file) {
+            reply.error(refusal.into());
+            return;
+        }
+        // Before the reply: the caller waits for it, so it can't be gone yet.
+        let caller = shelf.observer.identify(self.thread, self.uid);
+        let handle = FileHandle(self.node.inode);
+        reply.opened(handle, FopenFlags::FOPEN_KEEP_CACHE);
+        let entry = self.file.entry.clone();
+        shelf.observer.opened(caller, self.path, entry);
+    }
+}

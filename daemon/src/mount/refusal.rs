@@ -1,0 +1,41 @@
+//! Why a request is refused, and the one place where that becomes an errno.
+
+use std::io;
+
+use fuser::Errno;
+
+/// Why a request is refused.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// The inode was replaced or removed. For a path the kernel looks the name up again and serves what is there now.
+    Stale,
+    /// The inode is no directory.
+    NotADirectory,
+    /// The inode is no regular file.
+    NotAFile,
+    /// The inode is no symbolic link.
+    NotALink,
+    /// The name is longer than a file name can be.
+    NameTooLong,
+    /// The file system can't be changed.
+    ReadOnly,
+    /// The request is not served; most of these the kernel then never sends again.
+    NotServed,
+    /// The disk below said so.
+    Disk(io::Error),
+}
+
+impl From<Refusal> for Errno {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Stale => Errno::ESTALE,
+            Refusal::NotADirectory => Errno::ENOTDIR,
+            Refusal::NotAFile => Errno::EISDIR,
+            Refusal::NotALink => Errno::EINVAL,
+            Refusal::NameTooLong => Errno::ENAMETOOLONG,
+            Refusal::ReadOnly => Errno::EROFS,
+            Refusal::NotServed => Errno::ENOSYS,
+            Refusal::Disk(error) => error.into(),
+        }
+    }
+}
