@@ -2,7 +2,11 @@
 //!
 //! `cargo run --example render_definition -- FILE.json [TOOL]` reads a `tools/list` result or `{"tools": […]}`.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example prints")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints"
+)]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,11 +24,15 @@ struct ToolsList {
 
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let file = arguments.next().context("usage: render_definition FILE.json [TOOL]")?;
+    let file = arguments
+        .next()
+        .context("usage: render_definition FILE.json [TOOL]")?;
     let wanted = arguments.next();
     let text = std::fs::read_to_string(&file).with_context(|| format!("reading {file}"))?;
     let list: ToolsList = serde_json::from_str(&text).with_context(|| format!("parsing {file}"))?;
-    let stem = Path::new(&file).file_stem().context("the file has no name")?;
+    let stem = Path::new(&file)
+        .file_stem()
+        .context("the file has no name")?;
     let server = ServerName::new(stem.to_string_lossy());
 
     for (position, raw) in list.tools.into_iter().enumerate() {

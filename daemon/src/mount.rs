@@ -54,7 +54,7 @@ const STOP_DEADLINE: Duration = Duration::from_secs(1);
 pub struct MountOptions {
     /// The daemon's instance id: the file system's source is `shelf:<instance>`.
     pub instance: String,
-    /// Whether users other than the daemon's own may read it (`allow_other`, with `default_permissions`).
+    /// Whether users other than the daemon's own may read it (`allow_other`).
     pub allow_other: bool,
     /// Whether mounting over a directory that is not empty is allowed.
     pub nonempty: bool,
@@ -166,16 +166,16 @@ impl Mount {
     /// Unmounts: lazily, waits at most a second for readers, never unmounts what somebody else mounted there since.
     ///
     /// Who is still inside then is served on until he leaves or the process ends.
-    pub fn stop(self) {
-        drop(self);
+    pub fn stop(&self) {
+        self.publications.close();
+        detach(&self.attachment);
+        self.end.wait_at_most(STOP_DEADLINE);
     }
 }
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        self.publications.close();
-        detach(&self.attachment);
-        self.end.wait_at_most(STOP_DEADLINE);
+        self.stop();
     }
 }
 

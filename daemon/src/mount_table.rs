@@ -129,9 +129,10 @@ impl MountTable {
                 .iter()
                 .filter(|entry| match current {
                     Some(mount) => entry.parent == mount.id && entry.id != mount.id,
-                    None => self.entries.iter().all(|other| {
-                        other.id != entry.parent || other.id == entry.id
-                    }),
+                    None => self
+                        .entries
+                        .iter()
+                        .all(|other| other.id != entry.parent || other.id == entry.id),
                 })
                 .filter(|entry| resolved.starts_with(&entry.mount_point))
                 .min_by_key(|entry| entry.mount_point.as_os_str().len());
@@ -161,7 +162,11 @@ impl MountTable {
                 continue;
             }
             resolved.push(&part);
-            if self.mount_at(&resolved).and_then(MountEntry::shelf).is_some() {
+            if self
+                .mount_at(&resolved)
+                .and_then(MountEntry::shelf)
+                .is_some()
+            {
                 continue;
             }
             let Ok(target) = fs::read_link(&resolved) else {
@@ -205,12 +210,12 @@ fn unescape(field: &[u8]) -> OsString {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((&first, after)) = rest.split_first() {
-        if first == b'\\' {
-            if let Some(byte) = after.get(..3).and_then(octal) {
-                bytes.push(byte);
-                rest = &after[3..];
-                continue;
-            }
+        if first == b'\\'
+            && let Some(byte) = after.get(..3).and_then(octal)
+        {
+            bytes.push(byte);
+            rest = &after[3..];
+            continue;
         }
         bytes.push(first);
         rest = after;

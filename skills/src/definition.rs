@@ -48,11 +48,23 @@ pub fn render(tool: &Tool, id: &EntryId, schema_path: &str) -> String {
     out.push_str(&format!("\n{ticks}{space}{command}{space}{ticks}\n"));
 
     let titles = |suffixes: &[&str]| -> Vec<String> {
-        suffixes.iter().map(|suffix| format!("{}{suffix}", tool.name)).collect()
+        suffixes
+            .iter()
+            .map(|suffix| format!("{}{suffix}", tool.name))
+            .collect()
     };
     let mut taken = BTreeSet::new();
     let schema = Json::parse(&tool.input_schema);
-    let titles_said = titles(&["", "Arguments", "Args", "Input", "Params", "Parameters", "Request", "Schema"]);
+    let titles_said = titles(&[
+        "",
+        "Arguments",
+        "Args",
+        "Input",
+        "Params",
+        "Parameters",
+        "Request",
+        "Schema",
+    ]);
     let mut types = declarations(&schema, "Arguments", &titles_said, &mut taken);
     let mut result_is_long = false;
     if let Some(schema) = &tool.output_schema {
@@ -75,7 +87,11 @@ pub fn render(tool: &Tool, id: &EntryId, schema_path: &str) -> String {
         out.push_str(&facts.join(", "));
         out.push_str(". ");
     }
-    out.push_str(if result_is_long { "Schema and result type: " } else { "Schema: " });
+    out.push_str(if result_is_long {
+        "Schema and result type: "
+    } else {
+        "Schema: "
+    });
     out.push_str(schema_path);
     out.push('\n');
     out
@@ -93,9 +109,13 @@ fn hints(hints: Hints) -> Vec<&'static str> {
         Some(false) if hints.read_only != Some(true) => Some("not destructive"),
         Some(false) | None => None,
     };
-    let idempotent = hints
-        .idempotent
-        .map(|idempotent| if idempotent { "idempotent" } else { "not idempotent" });
+    let idempotent = hints.idempotent.map(|idempotent| {
+        if idempotent {
+            "idempotent"
+        } else {
+            "not idempotent"
+        }
+    });
     let open_world = hints
         .open_world
         .map(|open| if open { "open-world" } else { "closed-world" });
@@ -110,9 +130,13 @@ fn closing_fence(description: &str) -> String {
     let mut open: Option<&str> = None;
     for line in description.lines().map(str::trim_start) {
         let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'));
-        let run = mark.map_or("", |mark| &line[..line.len() - line.trim_start_matches(mark).len()]);
+        let run = mark.map_or("", |mark| {
+            &line[..line.len() - line.trim_start_matches(mark).len()]
+        });
         match open {
-            Some(fence) if run.starts_with(fence) && line[run.len()..].trim().is_empty() => open = None,
+            Some(fence) if run.starts_with(fence) && line[run.len()..].trim().is_empty() => {
+                open = None
+            }
             None if run.len() >= 3 => open = Some(run),
             Some(_) | None => {}
         }
@@ -121,5 +145,8 @@ fn closing_fence(description: &str) -> String {
 }
 
 fn longest_run(text: &str, character: char) -> usize {
-    text.split(|c| c != character).map(|run| run.chars().count()).max().unwrap_or(0)
+    text.split(|c| c != character)
+        .map(|run| run.chars().count())
+        .max()
+        .unwrap_or(0)
 }

@@ -16,10 +16,11 @@ pub const MAX_CHARACTERS: usize = 120;
 /// characters (ANSI, zero-width, bidi) removed, at most [`MAX_CHARACTERS`], cut at a word.
 pub fn summarize(description: &str) -> String {
     let mut summary = summarize_once(description);
-    // What stripping lays bare may be a label or a mark again; each round is shorter, so this ends.
+    // What stripping lays bare may be a label or a mark again. This ends: a round only takes characters away, or puts an
+    // ellipsis in the place of a colon.
     loop {
         let next = summarize_once(&summary);
-        if next.len() >= summary.len() {
+        if next == summary {
             return summary;
         }
         summary = next;

@@ -63,7 +63,11 @@ impl Tool {
         raw: Arc<RawValue>,
     ) -> Result<Self, Problem> {
         let json = Json::parse(&raw);
-        let Some(name) = json.get("name").and_then(Json::string).filter(|name| !name.is_empty()) else {
+        let Some(name) = json
+            .get("name")
+            .and_then(Json::string)
+            .filter(|name| !name.is_empty())
+        else {
             let message = format!("tool number {} of the list has no name", position + 1);
             return Err(Problem::new(ProblemKind::MalformedTool, message)
                 .at_server(server.as_str(), None)
@@ -73,9 +77,12 @@ impl Tool {
             Some(schema) if schema.members().is_some() => owned(schema),
             other => {
                 let fault = other.map_or("is missing", |_| "is not an object");
-                return Err(Problem::new(ProblemKind::MalformedTool, format!("inputSchema {fault}"))
-                    .at_server(server.as_str(), Some(&name))
-                    .hint(REPORT_HINT));
+                return Err(Problem::new(
+                    ProblemKind::MalformedTool,
+                    format!("inputSchema {fault}"),
+                )
+                .at_server(server.as_str(), Some(&name))
+                .hint(REPORT_HINT));
             }
         };
         let text = |value: Option<&Json<'_>>| value.and_then(Json::string).map(String::from);
@@ -97,8 +104,11 @@ impl Tool {
                 idempotent: hint("idempotentHint"),
                 open_world: hint("openWorldHint"),
             },
-            requires_task: text(json.get("execution").and_then(|said| said.get("taskSupport")))
-                .is_some_and(|support| support == "required"),
+            requires_task: text(
+                json.get("execution")
+                    .and_then(|said| said.get("taskSupport")),
+            )
+            .is_some_and(|support| support == "required"),
             hash: *blake3::hash(json::canonical(&raw).as_bytes()).as_bytes(),
             raw: Arc::clone(&raw),
         })

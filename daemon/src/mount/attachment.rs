@@ -22,6 +22,9 @@ use super::MountOptions;
 use super::mount_point::{FUSERMOUNT, unmount_lazily};
 use crate::mount_table::MountTable;
 
+#[cfg(test)]
+mod tests;
+
 const DEVICE: &str = "/dev/fuse";
 const FILE_SYSTEM: &str = "fuse.shelf";
 const MIRROR: &str = "or use `shelf mirror DIR`, which writes plain files and needs no FUSE";
@@ -30,6 +33,9 @@ const MIRROR: &str = "or use `shelf mirror DIR`, which writes plain files and ne
 const FLAGS: MountFlags = MountFlags::RDONLY
     .union(MountFlags::NOSUID)
     .union(MountFlags::NODEV);
+
+/// The kernel judges by the modes itself: without it `test -x` would say yes to every file, or cost a request.
+const PERMISSIONS: &str = "default_permissions";
 
 /// A mount that we made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,9 +59,14 @@ impl Attachment {
             Err(error) => return Err(mount_problem(error).at_file(mount_point, None)),
         };
         let mounted = MountTable::read().ok().and_then(|table| {
-            table.mounted_on(mount_point).filter(|mount| {
-                mount.shelf().is_some_and(|shelf| shelf.instance == options.instance)
-            }).cloned()
+            table
+                .mounted_on(mount_point)
+                .filter(|mount| {
+                    mount
+                        .shelf()
+                        .is_some_and(|shelf| shelf.instance == options.instance)
+                })
+                .cloned()
         });
         match mounted {
             Some(mounted) => Ok((
@@ -84,7 +95,9 @@ impl Attachment {
         let table = MountTable::read()?;
         Ok(table.mounted_on(&self.mount_point).is_some_and(|mount| {
             mount.device == self.device
-                && mount.shelf().is_some_and(|shelf| shelf.instance == self.instance)
+                && mount
+                    .shelf()
+                    .is_some_and(|shelf| shelf.instance == self.instance)
         }))
     }
 
@@ -112,23 +125,32 @@ fn mount_directly(
     options: &MountOptions,
 ) -> Result<(), Errno> {
     let mut data = format!(
-        "fd={},rootmode=40000,user_id={},group_id={}",
+        "fd={},rootmode=40000,user_id={},group_id={},{PERMISSIONS}",
         connection.as_raw_fd(),
         geteuid().as_raw(),
         getegid().as_raw(),
     );
     if options.allow_other {
-        data.push_str(",allow_other,default_permissions");
+        data.push_str(",allow_other");
     }
     let data = CString::new(data).map_err(|_| Errno::INVAL)?;
-    mount(source(options), mount_point, FILE_SYSTEM, FLAGS, data.as_c_str())
+    mount(
+        source(options),
+        mount_point,
+        FILE_SYSTEM,
+        FLAGS,
+        data.as_c_str(),
+    )
 }
 
 /// Has fusermount3, which is setuid, mount: it sends the connection over the socket that it is given as its stdin.
 fn mount_as_user(mount_point: &Path, options: &MountOptions) -> Result<OwnedFd, Problem> {
-    let mut arguments = format!("ro,nosuid,nodev,fsname={},subtype=shelf", source(options));
+    let mut arguments = format!(
+        "ro,nosuid,nodev,{PERMISSIONS},fsname={},subtype=shelf",
+        source(options)
+    );
     if options.allow_other {
-        arguments.push_str(",allow_other,default_permissions");
+        arguments.push_str(",allow_other");
     }
     for program in FUSERMOUNT {
         let (ours, theirs) = UnixStream::pair().map_err(|error| receive_problem(&error))?;
@@ -143,8 +165,10 @@ fn mount_as_user(mount_point: &Path, options: &MountOptions) -> Result<OwnedFd, 
             Ok(output) if output.status.success() => {
                 receive(&ours).map_err(|error| receive_problem(&error))
             }
-            Ok(output) => Err(helper_problem(&String::from_utf8_lossy(&output.stderr))
-                .at_file(mount_point, None)),
+            Ok(output) => {
+                Err(helper_problem(&String::from_utf8_lossy(&output.stderr))
+                    .at_file(mount_point, None))
+            }
         };
     }
     Err(Problem::new(
@@ -211,7 +235,8 @@ fn helper_problem(said: &str) -> Problem {
     let said = said.trim();
     let problem = Problem::new(ProblemKind::Mount, format!("the mount failed: {said}"));
     if said.contains("user_allow_other") {
-        return problem.hint("add the line user_allow_other to /etc/fuse.conf, or leave allow_other off");
+        return problem
+            .hint("add the line user_allow_other to /etc/fuse.conf, or leave allow_other off");
     }
     problem.hint(format!("mount onto a directory that you own, {MIRROR}"))
 }

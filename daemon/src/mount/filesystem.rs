@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use fuser::{
-    AccessFlags, BsdFileFlags, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo,
-    InitFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
+    BsdFileFlags, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
+    KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
     ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite,
     ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
@@ -24,6 +24,9 @@ use super::pool::Pool;
 use super::refusal::Refusal;
 use super::shelf::Shelf;
 use super::view::{BLOCK, Body, Listed, MAX_NAME, ViewNode};
+
+#[cfg(test)]
+mod tests;
 
 /// What the kernel may keep: until it is told otherwise. A changed file has another inode, a changed directory is notified.
 const UNTIL_NOTIFIED: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -198,7 +201,12 @@ impl Filesystem for ShelfFilesystem {
             Err(refusal) => return reply.error(refusal.into()),
         };
         for Listed { cookie, name, node } in entries {
-            if reply.add(INodeNo(node.inode), cookie, kind(node), OsStr::from_bytes(name)) {
+            if reply.add(
+                INodeNo(node.inode),
+                cookie,
+                kind(node),
+                OsStr::from_bytes(name),
+            ) {
                 break;
             }
         }
@@ -221,7 +229,14 @@ impl Filesystem for ShelfFilesystem {
         for Listed { cookie, name, node } in entries {
             let attributes = self.attributes.of(node);
             let inode = INodeNo(node.inode);
-            if reply.add(inode, cookie, OsStr::from_bytes(name), &lifetime(node), &attributes, GENERATION) {
+            if reply.add(
+                inode,
+                cookie,
+                OsStr::from_bytes(name),
+                &lifetime(node),
+                &attributes,
+                GENERATION,
+            ) {
                 break;
             }
         }
@@ -253,10 +268,6 @@ impl Filesystem for ShelfFilesystem {
         _lock_owner: LockOwner,
         reply: ReplyEmpty,
     ) {
-        reply.error(Refusal::NotServed.into());
-    }
-
-    fn access(&self, _request: &Request, _inode: INodeNo, _mask: AccessFlags, reply: ReplyEmpty) {
         reply.error(Refusal::NotServed.into());
     }
 

@@ -23,16 +23,16 @@ pub(super) const FUSERMOUNT: [&str; 3] = ["fusermount3", "/usr/bin/fusermount3",
 
 /// Checks that the mount can be made here and returns the resolved path; a mount that a killed daemon left is cleared.
 pub(super) fn prepare(mount_point: &Path, nonempty: bool) -> Result<PathBuf, Problem> {
-    let problem = |message: String| {
-        Problem::new(ProblemKind::Mount, message).at_file(mount_point, None)
-    };
+    let problem =
+        |message: String| Problem::new(ProblemKind::Mount, message).at_file(mount_point, None);
     let resolved = clear_dead_mounts(mount_point)?;
     let metadata = fs::metadata(&resolved).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => problem("there is no such directory".to_owned())
             .hint(format!("create it: mkdir -p {}", mount_point.display())),
         io::ErrorKind::NotConnected => {
-            problem("a FUSE file system whose daemon is gone is mounted here".to_owned())
-                .hint(format!("unmount it: fusermount3 -u {}", mount_point.display()))
+            problem("a FUSE file system whose daemon is gone is mounted here".to_owned()).hint(
+                format!("unmount it: fusermount3 -u {}", mount_point.display()),
+            )
         }
         _ => problem(format!("the directory can't be looked at: {error}")),
     })?;
@@ -51,9 +51,8 @@ pub(super) fn prepare(mount_point: &Path, nonempty: bool) -> Result<PathBuf, Pro
 }
 
 fn clear_dead_mounts(mount_point: &Path) -> Result<PathBuf, Problem> {
-    let problem = |message: String| {
-        Problem::new(ProblemKind::Mount, message).at_file(mount_point, None)
-    };
+    let problem =
+        |message: String| Problem::new(ProblemKind::Mount, message).at_file(mount_point, None);
     loop {
         let table = MountTable::read()
             .map_err(|error| problem(format!("the mount table can't be read: {error}")))?;
@@ -83,7 +82,10 @@ fn clear_dead_mounts(mount_point: &Path) -> Result<PathBuf, Problem> {
                     "a shelf is mounted here already (instance {}{silent})",
                     shelf.instance
                 ))
-                .hint(format!("unmount it first: shelf unmount {}", mount_point.display())));
+                .hint(format!(
+                    "unmount it first: shelf unmount {}",
+                    mount_point.display()
+                )));
             }
         }
     }

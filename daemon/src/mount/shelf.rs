@@ -94,10 +94,10 @@ impl Shelf {
     /// The refusal for a source that can't be served. When it changed, what is there now is published first: the kernel
     /// answers ESTALE by looking the path up again, and must then find the new version.
     fn refuse(&self, source: &SourceFile, error: SourceError) -> Refusal {
-        if matches!(error, SourceError::Changed) {
-            if let Some(generation) = self.observer.source_changed(source) {
-                self.wait_for(generation);
-            }
+        if matches!(error, SourceError::Changed)
+            && let Some(generation) = self.observer.source_changed(source)
+        {
+            self.wait_for(generation);
         }
         error.into()
     }

@@ -11,6 +11,9 @@ use skills::tree::{SourceFile, SourceStat};
 
 use super::refusal::Refusal;
 
+#[cfg(test)]
+mod tests;
+
 /// Why a source can't be served.
 #[derive(Debug)]
 pub(super) enum SourceError {
@@ -117,7 +120,8 @@ fn open_beneath(source: &SourceFile, flags: OFlags) -> Result<File, Errno> {
 
 fn compare(file: &File, source: &SourceFile) -> Result<(), SourceError> {
     let metadata = file.metadata()?;
-    let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+    let nanoseconds =
+        |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
     let stat = SourceStat {
         device: metadata.dev(),
         inode: metadata.ino(),

@@ -152,14 +152,18 @@ impl View {
                 name: name.as_bytes(),
                 node,
             });
-        let start = directory.order.partition_point(|(cookie, _)| *cookie <= after);
-        let children = directory.order[start..].iter().filter_map(|(cookie, place)| {
-            Some(Listed {
-                cookie: *cookie,
-                name: &directory.tree.children()[*place].0,
-                node: self.nodes.get(directory.inodes[*place])?,
-            })
-        });
+        let start = directory
+            .order
+            .partition_point(|(cookie, _)| *cookie <= after);
+        let children = directory.order[start..]
+            .iter()
+            .filter_map(|(cookie, place)| {
+                Some(Listed {
+                    cookie: *cookie,
+                    name: &directory.tree.children()[*place].0,
+                    node: self.nodes.get(directory.inodes[*place])?,
+                })
+            });
         Ok(dots.chain(children))
     }
 

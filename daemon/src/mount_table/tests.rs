@@ -27,7 +27,10 @@ fn instance_at(path: &str) -> Option<String> {
 
 #[test]
 fn a_path_lies_in_the_mount_that_the_kernel_would_find() {
-    assert_eq!(instance_at("/mnt/my tools\\x/INDEX.md").as_deref(), Some("abc"));
+    assert_eq!(
+        instance_at("/mnt/my tools\\x/INDEX.md").as_deref(),
+        Some("abc")
+    );
     assert_eq!(instance_at("/mnt/my tools\\x").as_deref(), Some("abc"));
     assert_eq!(instance_at("/mnt/my tools\\xy"), None);
     assert_eq!(instance_at("/srv/bound/github").as_deref(), Some("abc"));
@@ -80,5 +83,8 @@ fn resolving_does_not_touch_a_shelf_mount() {
 
     let resolved = table.resolve(&base.join("tools/x/y")).unwrap();
     assert_eq!(resolved, base.join("tools/x/y"));
-    assert_eq!(table.resolve(&base.join("tools/../tools")).unwrap(), base.join("tools"));
+    assert_eq!(
+        table.resolve(&base.join("tools/../tools")).unwrap(),
+        base.join("tools")
+    );
 }

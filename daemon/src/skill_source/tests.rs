@@ -168,6 +168,19 @@ fn a_renamed_skill_is_seen_and_goes_on_being_watched() {
 }
 
 #[test]
+fn a_directory_that_is_replaced_goes_on_being_watched() {
+    let mut shelf = Shelf::new(|path| write(&path.join("root/pack"), "one"));
+    write(&shelf.path("root/pack"), "two");
+    shelf.wait("watched", |s| s.has("pack", "two"));
+    // At once, so that no scan sees the path without a directory.
+    fs::rename(shelf.path("root/pack"), shelf.path("old")).unwrap();
+    write(&shelf.path("root/pack"), "three");
+    shelf.wait("replaced", |s| s.has("pack", "three"));
+    write(&shelf.path("root/pack"), "four");
+    shelf.wait("the new one edited", |s| s.has("pack", "four"));
+}
+
+#[test]
 fn an_edit_below_a_skill_is_seen() {
     let mut shelf = Shelf::new(|path| {
         write(&path.join("root/pack"), "one");
@@ -220,6 +233,16 @@ fn a_linked_directory_is_watched_and_so_is_its_link() {
 }
 
 #[test]
+fn a_link_whose_target_comes_to_be_is_seen() {
+    let mut shelf = Shelf::new(|path| {
+        symlink("../later/deep/pack", path.join("root/pack")).unwrap();
+    });
+    assert_eq!(shelf.problems.len(), 1);
+    write(&shelf.path("later/deep/pack"), "one");
+    shelf.wait("created", |s| s.has("pack", "one") && s.problems.is_empty());
+}
+
+#[test]
 fn a_root_that_comes_goes_and_comes_again_is_seen() {
     let mut shelf = Shelf::new(|path| fs::remove_dir(path.join("root")).unwrap());
     for description in ["one", "two"] {
@@ -245,8 +268,12 @@ fn what_did_not_change_is_not_sent_again() {
 
 #[test]
 fn new_roots_are_scanned_and_watched() {
-    let mut shelf = Shelf::new(|path| write(&path.join("second/pack"), "one"));
-    assert!(shelf.skills.is_empty());
+    let mut shelf = Shelf::new(|path| {
+        write(&path.join("root/first"), "one");
+        write(&path.join("second/pack"), "one");
+    });
+    write(&shelf.path("root/first"), "two");
+    shelf.wait("watched", |s| s.has("first", "two"));
     shelf.source.set_roots(vec![root(shelf.path("second"))]);
     assert!(shelf.receive());
     assert!(shelf.has("pack", "one"));
@@ -295,7 +322,7 @@ fn a_root_in_a_mount_or_around_one_is_refused() {
     let machine = Machine {
         mounts: || {
             vec![ShelfMount {
-                mount_point: PathBuf::from("/srv/shelf-under-test"),
+                mount_point: PathBuf::from("/usr/shelf-under-test"),
                 instance: "x".to_owned(),
                 root: PathBuf::from("/"),
             }]
@@ -304,11 +331,11 @@ fn a_root_in_a_mount_or_around_one_is_refused() {
     };
     let mut shelf = Shelf::on(machine, |path| {
         write(&path.join("root/pack"), "one");
-        symlink("/srv", path.join("link")).unwrap();
+        symlink("/usr", path.join("link")).unwrap();
     });
     assert_eq!(shelf.problems, []);
     shelf.source.set_roots(vec![
-        root(PathBuf::from("/srv/shelf-under-test/skills")),
+        root(PathBuf::from("/usr/shelf-under-test/skills")),
         root(shelf.path("link")),
         root(shelf.path("root")),
     ]);
@@ -318,8 +345,8 @@ fn a_root_in_a_mount_or_around_one_is_refused() {
     assert_eq!(
         messages,
         [
-            "the skills root lies in the shelf mount /srv/shelf-under-test",
-            "the skills root contains the shelf mount /srv/shelf-under-test",
+            "the skills root lies in the shelf mount /usr/shelf-under-test",
+            "the skills root contains the shelf mount /usr/shelf-under-test",
         ]
     );
 }

@@ -18,10 +18,12 @@ pub fn example_call(tool: &Tool, id: &EntryId) -> String {
     let schema = Json::parse(&tool.input_schema);
     let arguments = arguments(&schema).unwrap_or_default();
     let id = quote(id.as_str());
+    let declared = schema.get("properties");
     let flags: Option<String> = arguments
         .iter()
-        .map(|(name, schema_of, value)| {
-            let value = flag_value(Kinds::of_schema(&schema, schema_of), value)?;
+        .map(|(name, value)| {
+            let property = declared?.get(name)?;
+            let value = flag_value(Kinds::of_schema(&schema, property), value)?;
             is_flag(name).then(|| format!(" {} {}", quote(&format!("--{name}")), quote(&value)))
         })
         .collect();
@@ -30,9 +32,12 @@ pub fn example_call(tool: &Tool, id: &EntryId) -> String {
         None => {
             let members: Vec<String> = arguments
                 .iter()
-                .map(|(name, _, value)| format!("{}:{value}", string_literal(name)))
+                .map(|(name, value)| format!("{}:{value}", string_literal(name)))
                 .collect();
-            format!("shelf call --args {} {id}", quote(&format!("{{{}}}", members.join(","))))
+            format!(
+                "shelf call --args {} {id}",
+                quote(&format!("{{{}}}", members.join(",")))
+            )
         }
     }
 }

@@ -21,16 +21,33 @@ const MAX_LENGTH: u64 = 1_000;
 
 /// Strings that are tried where a schema asks for a form.
 const STRINGS: [&str; 12] = [
-    "text", "a", "1", "A1", "ABC-1", "abc", "2026-01-31", "2026-01-31T12:00:00Z", "https://example.com", "user@example.com",
-    "123e4567-e89b-42d3-a456-426614174000", "/path",
+    "text",
+    "a",
+    "1",
+    "A1",
+    "ABC-1",
+    "abc",
+    "2026-01-31",
+    "2026-01-31T12:00:00Z",
+    "https://example.com",
+    "user@example.com",
+    "123e4567-e89b-42d3-a456-426614174000",
+    "/path",
 ];
 
-/// A member of an object: its name, its schema, and an example value as JSON.
-pub(super) type Member<'s, 'a> = (Cow<'a, str>, &'s Json<'a>, String);
+/// A member of an object: its name, and an example value as JSON.
+pub(super) type Member<'a> = (Cow<'a, str>, String);
 
 /// The required arguments of a tool; `None` when there is no finite example.
-pub(super) fn arguments<'s, 'a>(schema: &'s Json<'a>) -> Option<Vec<Member<'s, 'a>>> {
-    members(Place { root: schema, depth: MAX_DEPTH, left: &Cell::new(MAX_VALUES) }, &conjuncts(schema, schema))
+pub(super) fn arguments<'a>(schema: &Json<'a>) -> Option<Vec<Member<'a>>> {
+    members(
+        Place {
+            root: schema,
+            depth: MAX_DEPTH,
+            left: &Cell::new(MAX_VALUES),
+        },
+        &conjuncts(schema, schema),
+    )
 }
 
 /// Where in an example a value stands, and how much may still be said.
@@ -44,29 +61,35 @@ struct Place<'p, 's, 'a> {
 impl Place<'_, '_, '_> {
     fn deeper(self) -> Option<Self> {
         self.left.set(self.left.get().checked_sub(1)?);
-        Some(Self { depth: self.depth.checked_sub(1)?, ..self })
+        Some(Self {
+            depth: self.depth.checked_sub(1)?,
+            ..self
+        })
     }
 }
 
 /// The required members of an object with their schemas and example values.
-fn members<'s, 'a>(
-    place: Place<'_, 's, 'a>,
-    parts: &[&'s Json<'a>],
-) -> Option<Vec<Member<'s, 'a>>> {
+fn members<'s, 'a>(place: Place<'_, 's, 'a>, parts: &[&'s Json<'a>]) -> Option<Vec<Member<'a>>> {
     let mut names: Vec<Cow<'a, str>> = Vec::new();
     let add = |name: Cow<'a, str>, names: &mut Vec<Cow<'a, str>>| {
         if !names.contains(&name) {
             names.push(name);
         }
     };
-    for required in parts.iter().filter_map(|part| part.get("required")?.elements()) {
+    for required in parts
+        .iter()
+        .filter_map(|part| part.get("required")?.elements())
+    {
         for name in required.iter().filter_map(Json::string) {
             add(name, &mut names);
         }
     }
     let mut position = 0;
     while let Some(name) = names.get(position).cloned() {
-        for dependents in parts.iter().filter_map(|part| part.get("dependentRequired")?.get(&name)?.elements()) {
+        for dependents in parts
+            .iter()
+            .filter_map(|part| part.get("dependentRequired")?.get(&name)?.elements())
+        {
             for name in dependents.iter().filter_map(Json::string) {
                 add(name, &mut names);
             }
@@ -92,11 +115,14 @@ fn members<'s, 'a>(
                 .map(|(_, schema)| schema)
                 .collect();
             let Some(schema) = schemas.first().copied() else {
-                return Some((name, place.root, "\"text\"".to_owned()));
+                return Some((name, "\"text\"".to_owned()));
             };
-            let parts: Vec<_> = schemas.into_iter().flat_map(|schema| conjuncts(place.root, schema)).collect();
+            let parts: Vec<_> = schemas
+                .into_iter()
+                .flat_map(|schema| conjuncts(place.root, schema))
+                .collect();
             let value = value(place, schema, &parts)?;
-            Some((name, schema, value))
+            Some((name, value))
         })
         .collect()
 }
@@ -111,7 +137,12 @@ fn value<'a>(place: Place<'_, '_, 'a>, schema: &Json<'a>, parts: &[&Json<'a>]) -
         kinds.contains(Kinds::of_value(value)) && value.string().is_none_or(|text| form.fits(&text))
     };
     let keyword = |name: &'static str| parts.iter().filter_map(move |part| part.get(name));
-    let first_of = |name| keyword(name).filter_map(Json::elements).flatten().find(fits);
+    let first_of = |name| {
+        keyword(name)
+            .filter_map(Json::elements)
+            .flatten()
+            .find(fits)
+    };
     let said = keyword("const")
         .next()
         .or_else(|| first_of("examples"))
@@ -143,7 +174,7 @@ fn value<'a>(place: Place<'_, '_, 'a>, schema: &Json<'a>, parts: &[&Json<'a>]) -
 fn object<'a>(place: Place<'_, '_, 'a>, parts: &[&Json<'a>]) -> Option<String> {
     let members: Vec<String> = members(place, parts)?
         .into_iter()
-        .map(|(name, _, value)| format!("{}:{value}", string_literal(&name)))
+        .map(|(name, value)| format!("{}:{value}", string_literal(&name)))
         .collect();
     Some(format!("{{{}}}", members.join(",")))
 }
@@ -158,7 +189,11 @@ fn array<'a>(place: Place<'_, '_, 'a>, parts: &[&Json<'a>]) -> Option<String> {
     let least = count(parts, "minItems").unwrap_or(0);
     let most = count(parts, "maxItems").unwrap_or(u64::MAX);
     // One element shows what the elements are.
-    let wanted = least.max(1).max(prefix.len() as u64).min(most).min(MAX_ELEMENTS) as usize;
+    let wanted = least
+        .max(1)
+        .max(prefix.len() as u64)
+        .min(most)
+        .min(MAX_ELEMENTS) as usize;
     let unique = keyword("uniqueItems").any(|unique| unique.bool() == Some(true));
     let mut elements: Vec<String> = Vec::new();
     for position in 0..wanted {
@@ -188,19 +223,29 @@ fn other_than<'a>(root: &Json<'a>, schema: &Json<'a>, known: &[String]) -> Optio
     let parts = conjuncts(root, schema);
     let offered = parts
         .iter()
-        .filter_map(|part| part.get("enum").or_else(|| part.get("examples"))?.elements())
+        .filter_map(|part| {
+            part.get("enum")
+                .or_else(|| part.get("examples"))?
+                .elements()
+        })
         .flatten()
         .map(quoted);
     let kinds = Kinds::of_schema(root, schema);
     let counted = (2..=MAX_ELEMENTS + 1).map(|number| {
-        if kinds.contains(Kinds::STRING) { format!("\"text{number}\"") } else { number.to_string() }
+        if kinds.contains(Kinds::STRING) {
+            format!("\"text{number}\"")
+        } else {
+            number.to_string()
+        }
     });
     offered.chain(counted).find(|value| !known.contains(value))
 }
 
 fn number(parts: &[&Json<'_>], integer: bool) -> String {
     let limit = |name: &'static str| {
-        parts.iter().filter_map(move |part| part.get(name)?.raw().parse::<f64>().ok())
+        parts
+            .iter()
+            .filter_map(move |part| part.get(name)?.raw().parse::<f64>().ok())
     };
     let fits = |value: &f64| {
         limit("minimum").all(|least| *value >= least)
@@ -211,15 +256,28 @@ fn number(parts: &[&Json<'_>], integer: bool) -> String {
             && (!integer || value.fract() == 0.0)
     };
     let steps = || limit("multipleOf").next().unwrap_or(1.0);
-    let near = [limit("minimum"), limit("maximum"), limit("exclusiveMinimum"), limit("exclusiveMaximum")]
-        .map(Iterator::collect::<Vec<_>>)
-        .concat()
-        .into_iter()
-        .flat_map(|limit| {
-            let step = steps();
-            let on_step = (limit / step).ceil() * step;
-            [limit, on_step, on_step + step, on_step - step, limit + 0.5, limit - 0.5, limit / 2.0]
-        });
+    let near = [
+        limit("minimum"),
+        limit("maximum"),
+        limit("exclusiveMinimum"),
+        limit("exclusiveMaximum"),
+    ]
+    .map(Iterator::collect::<Vec<_>>)
+    .concat()
+    .into_iter()
+    .flat_map(|limit| {
+        let step = steps();
+        let on_step = (limit / step).ceil() * step;
+        [
+            limit,
+            on_step,
+            on_step + step,
+            on_step - step,
+            limit + 0.5,
+            limit - 0.5,
+            limit / 2.0,
+        ]
+    });
     [1.0, 0.0, steps(), 0.5]
         .into_iter()
         .chain(near)
@@ -287,12 +345,16 @@ struct Form {
 impl Form {
     /// A pattern that is no regular expression asks for nothing.
     fn of(parts: &[&Json<'_>]) -> Self {
-        let patterns = parts.iter().filter_map(|part| part.get("pattern")?.string());
+        let patterns = parts
+            .iter()
+            .filter_map(|part| part.get("pattern")?.string());
         Self {
             least: count(parts, "minLength").unwrap_or(0),
             most: count(parts, "maxLength").unwrap_or(u64::MAX),
             patterns: patterns
-                .filter_map(|pattern| jsonschema::validator_for(&serde_json::json!({ "pattern": pattern })).ok())
+                .filter_map(|pattern| {
+                    jsonschema::validator_for(&serde_json::json!({ "pattern": pattern })).ok()
+                })
                 .collect(),
         }
     }
@@ -300,12 +362,18 @@ impl Form {
     fn fits(&self, text: &str) -> bool {
         let length = text.chars().count() as u64;
         (self.least..=self.most).contains(&length)
-            && self.patterns.iter().all(|pattern| pattern.is_valid(&serde_json::Value::from(text)))
+            && self
+                .patterns
+                .iter()
+                .all(|pattern| pattern.is_valid(&serde_json::Value::from(text)))
     }
 }
 
 fn count(parts: &[&Json<'_>], name: &str) -> Option<u64> {
-    parts.iter().filter_map(|part| part.get(name)?.raw().parse().ok()).max()
+    parts
+        .iter()
+        .filter_map(|part| part.get(name)?.raw().parse().ok())
+        .max()
 }
 
 /// The text that a JSON string stands for; `None` for any other value.

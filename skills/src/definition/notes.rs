@@ -38,7 +38,8 @@ impl Notes {
             of => (format!("{of} "), format!("{of}: ")),
         };
         let limits = part.limits.into_iter();
-        self.limits.extend(limits.map(|limit| format!("{before_limit}{limit}")));
+        self.limits
+            .extend(limits.map(|limit| format!("{before_limit}{limit}")));
         for text in part.texts {
             if !self.texts.contains(&text) {
                 self.texts.push(format!("{before_text}{text}"));
@@ -90,7 +91,11 @@ pub(super) fn tidy(text: &str) -> String {
         .unwrap_or(0);
     let mut out = String::with_capacity(text.len());
     for (number, line) in lines.iter().enumerate() {
-        let line = if number == 0 { line.trim_start() } else { line.get(indent..).unwrap_or_default() };
+        let line = if number == 0 {
+            line.trim_start()
+        } else {
+            line.get(indent..).unwrap_or_default()
+        };
         if !(line.is_empty() && (out.is_empty() || out.ends_with("\n\n"))) {
             out.push_str(line);
             out.push('\n');
@@ -150,7 +155,10 @@ impl<'s, 'a> Keywords<'s, 'a> {
 
     /// Looks at a keyword without taking it.
     pub(super) fn get(&self, name: &str) -> Option<&'s Json<'a>> {
-        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
+        self.0
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| *value)
     }
 
     /// The references in what has not been said, which will be quoted.
@@ -193,15 +201,33 @@ impl<'s, 'a> Keywords<'s, 'a> {
         self.take("minimum", |value| integer_limit(value.raw()).then_some(()));
         self.take("maximum", |value| integer_limit(value.raw()).then_some(()));
         limits.extend(self.range("minimum", "maximum"));
-        limits.extend(self.number("exclusiveMinimum").map(|limit| format!(">{limit}")));
-        limits.extend(self.number("exclusiveMaximum").map(|limit| format!("<{limit}")));
-        limits.extend(self.range("minLength", "maxLength").map(|range| format!("length {range}")));
-        limits.extend(self.range("minItems", "maxItems").map(|range| format!("items {range}")));
-        limits.extend(self.take("format", |value| Some(tidy(&value.string()?).replace('\n', " "))));
+        limits.extend(
+            self.number("exclusiveMinimum")
+                .map(|limit| format!(">{limit}")),
+        );
+        limits.extend(
+            self.number("exclusiveMaximum")
+                .map(|limit| format!("<{limit}")),
+        );
+        limits.extend(
+            self.range("minLength", "maxLength")
+                .map(|range| format!("length {range}")),
+        );
+        limits.extend(
+            self.range("minItems", "maxItems")
+                .map(|range| format!("items {range}")),
+        );
+        limits.extend(self.take("format", |value| {
+            Some(tidy(&value.string()?).replace('\n', " "))
+        }));
         let pattern = self.take("pattern", |value| {
             let pattern = value.string()?;
             let plain = !pattern.chars().any(is_invisible) && !pattern.contains("*/");
-            Some(if plain { format!("/{pattern}/") } else { format!("pattern {}", quoted(value)) })
+            Some(if plain {
+                format!("/{pattern}/")
+            } else {
+                format!("pattern {}", quoted(value))
+            })
         });
         limits.extend(pattern);
         let examples = self.take("examples", |value| {

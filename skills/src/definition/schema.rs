@@ -24,12 +24,18 @@ struct Reach<'r> {
 impl<'r> Reach<'r> {
     fn new(steps: &'r Cell<usize>) -> Self {
         steps.set(MAX_STEPS);
-        Self { depth: MAX_DEPTH, steps }
+        Self {
+            depth: MAX_DEPTH,
+            steps,
+        }
     }
 
     fn deeper(self) -> Option<Self> {
         self.steps.set(self.steps.get().checked_sub(1)?);
-        Some(Self { depth: self.depth.checked_sub(1)?, ..self })
+        Some(Self {
+            depth: self.depth.checked_sub(1)?,
+            ..self
+        })
     }
 }
 
@@ -97,7 +103,9 @@ pub(super) fn references<'a>(json: &Json<'a>, found: &mut Vec<Cow<'a, str>>) {
                 }
             }
         }
-        Node::Array(elements) => elements.iter().for_each(|element| references(element, found)),
+        Node::Array(elements) => elements
+            .iter()
+            .for_each(|element| references(element, found)),
         _ => {}
     }
 }
@@ -261,8 +269,9 @@ fn gather<'s, 'a>(
                 }
             }
             ("anyOf" | "oneOf", Some(branches)) => {
-                let says_more =
-                    |branch: &&Json<'a>| Kinds::of_schema(root, branch).without_null() != Kinds::NONE;
+                let says_more = |branch: &&Json<'a>| {
+                    Kinds::of_schema(root, branch).without_null() != Kinds::NONE
+                };
                 if let Some(branch) = branches.iter().find(says_more).or(branches.first()) {
                     gather(root, branch, reach, found);
                 }

@@ -35,7 +35,12 @@ pub(super) fn types(definition: &str) -> &str {
 }
 
 fn types_of(schema: &str) -> String {
-    types(&render(&with_schema(schema), &id(), ".schemas/server/tool.json")).to_owned()
+    types(&render(
+        &with_schema(schema),
+        &id(),
+        ".schemas/server/tool.json",
+    ))
+    .to_owned()
 }
 
 /// Splits a command line as a POSIX shell does, for what `quote` writes.
@@ -68,7 +73,9 @@ pub(super) fn read_back(tool: &Tool, id: &EntryId, command: &str) -> Value {
     let schema = Json::parse(&tool.input_schema);
     let mut arguments = Map::new();
     for flag in words[3..].chunks(2) {
-        let [name, value] = flag else { panic!("a flag without a value: {command}") };
+        let [name, value] = flag else {
+            panic!("a flag without a value: {command}")
+        };
         let name = name.strip_prefix("--").unwrap();
         let kinds = schema
             .get("properties")
@@ -113,7 +120,9 @@ fn what_typescript_cannot_say_stands_in_comments() {
 
 #[test]
 fn a_schema_that_is_its_own_part_is_named() {
-    let types = types_of(r##"{"type":"object","properties":{"left":{"$ref":"#"},"value":{"$ref":"#/properties/left"}}}"##);
+    let types = types_of(
+        r##"{"type":"object","properties":{"left":{"$ref":"#"},"value":{"$ref":"#/properties/left"}}}"##,
+    );
     assert_eq!(
         types,
         "type Arguments = {left?: Arguments, value?: left}\ntype left = Arguments\n"
@@ -148,7 +157,9 @@ fn strangers_end_neither_comments_nor_fences() {
         .lines()
         .filter(|line| line.starts_with("```") && !line.trim_start_matches('`').contains('`'))
         .collect();
-    let [open, close, types_open, .., types_close] = fences[..] else { panic!("{definition}") };
+    let [open, close, types_open, .., types_close] = fences[..] else {
+        panic!("{definition}")
+    };
     assert_eq!((open, close), ("```", "```"));
     assert_eq!(types_open, format!("{types_close}ts"));
     let inside = types(&definition);
@@ -174,7 +185,10 @@ fn strangers_end_neither_comments_nor_fences() {
         }
     }
     let code: String = code.split_whitespace().collect();
-    assert_eq!(code, "typeArguments={S:stringunion?:string|numberword?:unknown&S}");
+    assert_eq!(
+        code,
+        "typeArguments={S:stringunion?:string|numberword?:unknown&S}"
+    );
 }
 
 #[test]
@@ -186,9 +200,16 @@ fn command_lines_survive_a_real_shell() {
     }, "required": ["plain", "odd", "flag", "count", "list", "empty"]});
     let tool = with_schema(&schema.to_string());
     let command = example_call(&tool, &id());
-    let output = Command::new("sh").arg("-c").arg(format!("printf '%s\\n' {command}")).output().unwrap();
-    let by_shell: Vec<String> =
-        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
+    let output = Command::new("sh")
+        .arg("-c")
+        .arg(format!("printf '%s\\n' {command}"))
+        .output()
+        .unwrap();
+    let by_shell: Vec<String> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
     assert_eq!(by_shell, words(&command));
     assert_eq!(
         read_back(&tool, &id(), &command),
@@ -205,15 +226,22 @@ fn what_no_flag_can_carry_goes_into_args() {
         ("-dash", json!({"type": "string"})),
         ("lines", json!({"const": "a\nb"})),
         ("either", json!({"enum": ["5", 5]})),
-        ("either", json!({"type": ["string", "number"], "default": 5})),
+        (
+            "either",
+            json!({"type": ["string", "number"], "default": 5}),
+        ),
     ] {
-        let tool = with_schema(&json!({"properties": {name: property}, "required": [name]}).to_string());
+        let tool =
+            with_schema(&json!({"properties": {name: property}, "required": [name]}).to_string());
         let command = example_call(&tool, &id());
         assert!(command.starts_with("shelf call --args '{"), "{command}");
         read_back(&tool, &id(), &command);
     }
     let hyphen = with_schema(r#"{"properties":{"a-b":{"type":"string"}},"required":["a-b"]}"#);
-    assert_eq!(example_call(&hyphen, &id()), "shelf call server/tool --a-b text");
+    assert_eq!(
+        example_call(&hyphen, &id()),
+        "shelf call server/tool --a-b text"
+    );
 }
 
 #[test]
@@ -239,30 +267,51 @@ fn example_arguments_fit_hard_schemas() {
         let tool = with_schema(&schema.to_string());
         let command = example_call(&tool, &id());
         let arguments = read_back(&tool, &id(), &command);
-        assert!(jsonschema::is_valid(&schema, &arguments), "{schema}\n{command}");
+        assert!(
+            jsonschema::is_valid(&schema, &arguments),
+            "{schema}\n{command}"
+        );
     }
 }
 
 #[test]
 fn endless_and_deep_schemas_end() {
-    let endless = with_schema(r##"{"type":"object","required":["next"],"properties":{"next":{"$ref":"#"}}}"##);
+    let endless = with_schema(
+        r##"{"type":"object","required":["next"],"properties":{"next":{"$ref":"#"}}}"##,
+    );
     assert_eq!(example_call(&endless, &id()), "shelf call server/tool");
-    let circle = with_schema(r##"{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/b"}]}}}"##);
+    let circle = with_schema(
+        r##"{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/b"}]}}}"##,
+    );
     assert!(types(&render(&circle, &id(), "x")).contains("type b = a|b\n"));
     let refs = |count| vec![r##"{"$ref":"#"}"##; count].join(",");
-    let wide: Vec<String> = (0..30).map(|number| format!(r##""p{number}":{{"type":"array","items":{{"$ref":"#"}}}}"##)).collect();
+    let wide: Vec<String> = (0..30)
+        .map(|number| format!(r##""p{number}":{{"type":"array","items":{{"$ref":"#"}}}}"##))
+        .collect();
     let names: Vec<String> = (0..30).map(|number| format!(r#""p{number}""#)).collect();
     for schema in [
         format!(r#"{{"anyOf":[{}]}}"#, refs(20)),
         format!(r#"{{"allOf":[{}]}}"#, refs(20)),
-        format!(r#"{{"properties":{{{}}},"required":[{}]}}"#, wide.join(","), names.join(",")),
+        format!(
+            r#"{{"properties":{{{}}},"required":[{}]}}"#,
+            wide.join(","),
+            names.join(",")
+        ),
     ] {
         let tool = with_schema(&schema);
         assert!(!render(&tool, &id(), "x").is_empty());
     }
-    for (open, close) in [(r#"{"items":"#, "}"), (r#"{"properties":{"p":"#, "}}"), (r#"{"anyOf":["#, "]}")] {
+    for (open, close) in [
+        (r#"{"items":"#, "}"),
+        (r#"{"properties":{"p":"#, "}}"),
+        (r#"{"anyOf":["#, "]}"),
+    ] {
         let depth = 5_000;
-        let deep = with_schema(&format!("{}{{}}{}", open.repeat(depth), close.repeat(depth)));
+        let deep = with_schema(&format!(
+            "{}{{}}{}",
+            open.repeat(depth),
+            close.repeat(depth)
+        ));
         assert!(!render(&deep, &id(), "x").is_empty());
     }
 }

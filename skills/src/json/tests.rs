@@ -79,13 +79,23 @@ fn any_json() -> impl Strategy<Value = String> {
     let space = prop::sample::select(vec!["", " ", "\n\t", "\r\n  "]);
     let string = prop_oneof![
         any::<String>().prop_map(|s| serde_json::to_string(&s).unwrap()),
-        prop::sample::select(vec![r#""\u0041""#, r#""\/""#, r#""\ud800""#, r#""]},:\"\\""#])
-            .prop_map(str::to_owned),
+        prop::sample::select(vec![
+            r#""\u0041""#,
+            r#""\/""#,
+            r#""\ud800""#,
+            r#""]},:\"\\""#
+        ])
+        .prop_map(str::to_owned),
     ];
     let leaf = prop_oneof![
         string.clone(),
-        prop::sample::select(vec!["1e3", "-0.10", "0.1000", "123456789012345678901234567890"])
-            .prop_map(str::to_owned),
+        prop::sample::select(vec![
+            "1e3",
+            "-0.10",
+            "0.1000",
+            "123456789012345678901234567890"
+        ])
+        .prop_map(str::to_owned),
         prop::sample::select(vec!["true", "false", "null", "{ }", "[\n]"]).prop_map(str::to_owned),
     ];
     leaf.prop_recursive(6, 48, 6, move |inner| {
@@ -93,7 +103,8 @@ fn any_json() -> impl Strategy<Value = String> {
             .prop_map(|(key, space, value)| format!("{space}{key}{space}:{space}{value}"));
         prop_oneof![
             prop::collection::vec(inner, 0..5).prop_map(|items| format!("[{}]", items.join(" , "))),
-            prop::collection::vec(member, 0..5).prop_map(|items| format!("{{{}}}", items.join(","))),
+            prop::collection::vec(member, 0..5)
+                .prop_map(|items| format!("{{{}}}", items.join(","))),
         ]
     })
 }

@@ -126,9 +126,7 @@ impl<'a> Json<'a> {
     /// The text without white space between its tokens.
     pub fn compact(&self) -> Cow<'a, str> {
         match self.node {
-            Node::Object(_) | Node::Array(_) | Node::Deep => {
-                Cow::Owned(tokens(self.raw).collect())
-            }
+            Node::Object(_) | Node::Array(_) | Node::Deep => Cow::Owned(tokens(self.raw).collect()),
             Node::String(_) | Node::Number | Node::Bool(_) | Node::Null => Cow::Borrowed(self.raw),
         }
     }

@@ -11,8 +11,14 @@ use super::one_line;
 const WRAPPED_LINE: usize = 40;
 
 /// Labels and headings below which a tool says what it does.
-const PURPOSE_LABELS: [&str; 6] =
-    ["purpose", "description", "summary", "overview", "what it does", "about"];
+const PURPOSE_LABELS: [&str; 6] = [
+    "purpose",
+    "description",
+    "summary",
+    "overview",
+    "what it does",
+    "about",
+];
 
 /// The longest label, in words.
 const MAX_LABEL_WORDS: usize = 4;
@@ -22,7 +28,9 @@ pub(super) fn blocks(text: &str) -> Vec<String> {
     let mut found = Blocks::default();
     let mut fence: Option<&str> = None;
     for line in text.lines().map(str::trim) {
-        let mark = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark));
+        let mark = ["```", "~~~"]
+            .into_iter()
+            .find(|mark| line.starts_with(mark));
         match (fence, mark) {
             (Some(open), Some(mark)) if open == mark => fence = None,
             (Some(_), _) => {}
@@ -58,7 +66,9 @@ impl Blocks {
             return self.label(heading);
         }
         let starts_block = starts_item || !self.continues(line);
-        if let Some(label) = label(line).filter(|_| starts_block || line.starts_with(char::is_uppercase)) {
+        if let Some(label) =
+            label(line).filter(|_| starts_block || line.starts_with(char::is_uppercase))
+        {
             self.end();
             return self.label(label);
         }
@@ -143,7 +153,10 @@ fn label(line: &str) -> Option<&str> {
 }
 
 fn is_rule(line: &str) -> bool {
-    line.len() >= 3 && line.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | ' '))
+    line.len() >= 3
+        && line
+            .chars()
+            .all(|c| matches!(c, '-' | '=' | '*' | '_' | ' '))
 }
 
 /// A line that is one tag, such as `<examples>`.
@@ -174,14 +187,19 @@ fn plain(block: &str) -> String {
             _ => {}
         }
     }
-    if out.is_empty() { block.to_owned() } else { out }
+    if out.is_empty() {
+        block.to_owned()
+    } else {
+        out
+    }
 }
 
 fn is_formatting(tag: &str) -> bool {
     let name = tag.trim_start_matches(['<', '/']);
     let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next();
-    const FORMATTING: [&str; 12] =
-        ["a", "b", "br", "code", "div", "em", "i", "p", "pre", "span", "strong", "u"];
+    const FORMATTING: [&str; 12] = [
+        "a", "b", "br", "code", "div", "em", "i", "p", "pre", "span", "strong", "u",
+    ];
     name.is_some_and(|name| FORMATTING.contains(&name))
 }
 

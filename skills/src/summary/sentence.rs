@@ -5,8 +5,8 @@ const MIN_CHARACTERS: usize = 12;
 
 /// Words whose full stop does not end a sentence.
 const ABBREVIATIONS: [&str; 18] = [
-    "e.g", "i.e", "eg", "ie", "vs", "cf", "etc", "approx", "incl", "no", "st", "mr", "mrs", "dr", "fig", "al", "resp",
-    "u.s",
+    "e.g", "i.e", "eg", "ie", "vs", "cf", "etc", "approx", "incl", "no", "st", "mr", "mrs", "dr",
+    "fig", "al", "resp", "u.s",
 ];
 
 /// The first sentence of the first block; short ones are joined with what follows.
@@ -22,16 +22,26 @@ pub(super) fn first(blocks: &[String]) -> String {
             out.push_str(sentence.trim());
             rest = after.trim_start();
             if width(&out) >= MIN_CHARACTERS {
-                return out.trim_end_matches([':', '：', ' ']).to_owned();
+                return announced(out);
             }
         }
     }
-    out.trim_end_matches([':', '：', ' ']).to_owned()
+    announced(out)
+}
+
+/// What announces a list that is left out ends as what was cut.
+fn announced(sentence: String) -> String {
+    match sentence.trim_end_matches([':', '：', ' ']) {
+        short if short.len() < sentence.len() => format!("{short}…"),
+        _ => sentence,
+    }
 }
 
 /// A character of a script without spaces says about as much as two of one with them.
 fn width(text: &str) -> usize {
-    text.chars().map(|c| if c >= '\u{2e80}' { 3 } else { 1 }).sum()
+    text.chars()
+        .map(|c| if c >= '\u{2e80}' { 3 } else { 1 })
+        .sum()
 }
 
 /// Where the first sentence of a line ends.
@@ -44,23 +54,28 @@ fn end(text: &str) -> usize {
                 let rest = text[after..].trim_start_matches(['"', '\'', ')', '”', '’', ']']);
                 rest.is_empty()
                     || rest.starts_with(char::is_whitespace)
-                        && !rest.trim_start().starts_with(char::is_lowercase)
-                        && !(character == '.' && is_abbreviation(&text[..position]))
+                        && !(character == '.' && is_abbreviation(&text[..position], rest))
             }
             _ => false,
         };
         if ends {
-            let closing = text[after..]
-                .trim_start_matches(['"', '\'', ')', '”', '’', ']', '」', '』', '）']);
+            let closing =
+                text[after..].trim_start_matches(['"', '\'', ')', '”', '’', ']', '」', '』', '）']);
             return text.len() - closing.len();
         }
     }
     text.len()
 }
 
-/// Whether a full stop after this text belongs to its last word.
-fn is_abbreviation(text: &str) -> bool {
-    let word = text.rsplit([' ', '(', '[', ',', '/']).next().unwrap_or_default();
-    let initial = word.chars().count() == 1 && word.starts_with(char::is_uppercase);
-    initial || ABBREVIATIONS.contains(&word.to_lowercase().as_str())
+/// Whether a full stop between these two texts belongs to the word before it.
+fn is_abbreviation(before: &str, after: &str) -> bool {
+    let word = before
+        .rsplit([' ', '(', '[', ',', '/'])
+        .next()
+        .unwrap_or_default();
+    let length = word.chars().count();
+    let initial = length == 1 && word.starts_with(char::is_uppercase);
+    // An unknown one, as in "max. number".
+    let short = length <= 3 && after.trim_start().starts_with(char::is_lowercase);
+    initial || short || ABBREVIATIONS.contains(&word.to_lowercase().as_str())
 }

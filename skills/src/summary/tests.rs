@@ -6,26 +6,71 @@ use super::{MAX_CHARACTERS, one_line, summarize, visible};
 fn real_shapes_of_descriptions() {
     for (description, summary) in [
         ("Lists the files. Hidden ones too.", "Lists the files."),
-        ("\n\n      Lists the files\n      of a directory,\n      hidden ones too.\n\n      Args: none", "Lists the files of a directory, hidden ones too."),
-        ("\n   🎯 Purpose:\n     1. Reads many records by id. Fast.\n", "Reads many records by id."),
-        ("🛡️ Guardrails:\n 1. Warning: This changes data.\n\n🎯 Purpose:\n 1. Updates many records.", "Updates many records."),
-        ("# Make a chart\n\nDraws **bold** lines, see [the guide](https://example.com/x).", "Draws bold lines, see the guide."),
-        ("Purpose: Sends `mail` to _someone_ with snake_case_name.", "Sends mail to someone with snake_case_name."),
-        ("Shop | Get a user\nError Responses:\n400: Bad request", "Shop | Get a user"),
-        ("Shop | List the templates in one source of data\nError Responses:\n400: Bad", "Shop | List the templates in one source of data"),
-        ("Takes an id (e.g. ABC-1) vs. a name, i.e. What you see. Next.", "Takes an id (e.g. ABC-1) vs. a name, i.e. What you see."),
-        ("Shows a file given as <revision>:<path> or **/*.rs", "Shows a file given as <revision>:<path> or **/*.rs"),
+        (
+            "\n\n      Lists the files\n      of a directory,\n      hidden ones too.\n\n      Args: none",
+            "Lists the files of a directory, hidden ones too.",
+        ),
+        (
+            "\n   🎯 Purpose:\n     1. Reads many records by id. Fast.\n",
+            "Reads many records by id.",
+        ),
+        (
+            "🛡️ Guardrails:\n 1. Warning: This changes data.\n\n🎯 Purpose:\n 1. Updates many records.",
+            "Updates many records.",
+        ),
+        (
+            "# Make a chart\n\nDraws **bold** lines, see [the guide](https://example.com/x).",
+            "Draws bold lines, see the guide.",
+        ),
+        (
+            "Purpose: Sends `mail` to _someone_ with snake_case_name.",
+            "Sends mail to someone with snake_case_name.",
+        ),
+        (
+            "Shop | Get a user\nError Responses:\n400: Bad request",
+            "Shop | Get a user",
+        ),
+        (
+            "Shop | List the templates in one source of data\nError Responses:\n400: Bad",
+            "Shop | List the templates in one source of data",
+        ),
+        (
+            "Takes an id (e.g. ABC-1) vs. a name, i.e. What you see. Next.",
+            "Takes an id (e.g. ABC-1) vs. a name, i.e. What you see.",
+        ),
+        (
+            "Shows a file given as <revision>:<path> or **/*.rs",
+            "Shows a file given as <revision>:<path> or **/*.rs",
+        ),
         ("- Get weather\n- Get news", "Get weather Get news"),
         ("**Best for:**\nOne page. Not many.", "One page. Not many."),
-        ("```json\n{\"a\": 1}\n```\nRuns the query.", "Runs the query."),
-        ("Uses version 2.5 of the API. Then stops.", "Uses version 2.5 of the API."),
+        (
+            "```json\n{\"a\": 1}\n```\nRuns the query.",
+            "Runs the query.",
+        ),
+        (
+            "Uses version 2.5 of the API. Then stops.",
+            "Uses version 2.5 of the API.",
+        ),
+        (
+            "Audits formulas, max. five. `cells`: by sheet.",
+            "Audits formulas, max. five.",
+        ),
+        (
+            "Shows what is known of a file:\n- size",
+            "Shows what is known of a file…",
+        ),
         ("检索飞书文档。仅支持用户令牌。", "检索飞书文档。"),
         ("「文書を検索する。」その後。", "「文書を検索する。」"),
-        ("\u{1b}[31mRed\u{1b}[0m \u{202e}al\u{200b}ert\u{1b}]8;;http://x\u{7} of the day now.", "Red alert of the day now."),
+        (
+            "\u{1b}[31mRed\u{1b}[0m \u{202e}al\u{200b}ert\u{1b}]8;;http://x\u{7} of the day now.",
+            "Red alert of the day now.",
+        ),
         ("✅", "✅"),
         ("Note:", "Note:"),
         ("", ""),
         ("[a]: b", "[a]: b"),
+        (". ---\n0:", ". --- 0…"),
     ] {
         assert_eq!(summarize(description), summary, "{description:?}");
     }
@@ -54,8 +99,36 @@ fn what_is_visible_stays() {
 fn any_description() -> impl Strategy<Value = String> {
     let fragment = prop_oneof![
         prop::sample::select(vec![
-            "\n", "\n\n", " ", "Purpose:", "🎯 ", "# ", "1. ", "- ", "**", "`", "_", "[x](y)", "e.g. ", ". ", "。", "```\n",
-            "| ", "> ", "<b>", "</b>", "&amp;", "\\*", "\u{1b}[1m", "\u{200b}", "word", "Word ", "漢字", "…", ": ", "---\n",
+            "\n",
+            "\n\n",
+            " ",
+            "Purpose:",
+            "🎯 ",
+            "# ",
+            "1. ",
+            "- ",
+            "**",
+            "`",
+            "_",
+            "[x](y)",
+            "e.g. ",
+            ". ",
+            "。",
+            "```\n",
+            "| ",
+            "> ",
+            "<b>",
+            "</b>",
+            "&amp;",
+            "\\*",
+            "\u{1b}[1m",
+            "\u{200b}",
+            "word",
+            "Word ",
+            "漢字",
+            "…",
+            ": ",
+            "---\n",
         ])
         .prop_map(str::to_owned),
         any::<char>().prop_map(String::from),
@@ -64,7 +137,7 @@ fn any_description() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
     #[test]
     fn a_summary_is_one_short_safe_line(description in any_description()) {
         let summary = summarize(&description);

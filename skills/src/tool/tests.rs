@@ -29,7 +29,11 @@ fn a_tool_keeps_the_bytes_that_were_sent() {
     );
     assert_eq!(tool.output_schema.unwrap().get(), r#"{"type":"object"}"#);
     assert_eq!(
-        (tool.hints.read_only, tool.hints.destructive, tool.hints.open_world),
+        (
+            tool.hints.read_only,
+            tool.hints.destructive,
+            tool.hints.open_world
+        ),
         (Some(true), None, Some(false))
     );
     assert!(tool.requires_task);
@@ -43,7 +47,10 @@ fn fields_of_a_wrong_type_count_as_unsaid() {
     )
     .unwrap();
     assert_eq!(tool.title.as_deref(), Some("Kept"));
-    assert_eq!((tool.description.as_str(), tool.hints), ("", super::Hints::default()));
+    assert_eq!(
+        (tool.description.as_str(), tool.hints),
+        ("", super::Hints::default())
+    );
     assert!(tool.output_schema.is_none() && !tool.requires_task);
     assert!(parse(r#"{"name":"t","inputSchema":{},"annotations":[]}"#).is_ok());
 }
@@ -51,15 +58,30 @@ fn fields_of_a_wrong_type_count_as_unsaid() {
 #[test]
 fn a_malformed_tool_is_a_problem_that_names_it() {
     for (text, shown) in [
-        (r#"{"inputSchema":{}}"#, "files: tool number 4 of the list has no name"),
-        (r#"{"name":"","inputSchema":{}}"#, "files: tool number 4 of the list has no name"),
+        (
+            r#"{"inputSchema":{}}"#,
+            "files: tool number 4 of the list has no name",
+        ),
+        (
+            r#"{"name":"","inputSchema":{}}"#,
+            "files: tool number 4 of the list has no name",
+        ),
         ("[]", "files: tool number 4 of the list has no name"),
         (r#"{"name":"t"}"#, "files/t: inputSchema is missing"),
-        (r#"{"name":"t","inputSchema":[]}"#, "files/t: inputSchema is not an object"),
-        (r#"{"name":"t","inputSchema":null}"#, "files/t: inputSchema is not an object"),
+        (
+            r#"{"name":"t","inputSchema":[]}"#,
+            "files/t: inputSchema is not an object",
+        ),
+        (
+            r#"{"name":"t","inputSchema":null}"#,
+            "files/t: inputSchema is not an object",
+        ),
     ] {
         let problem = parse(text).unwrap_err();
-        assert_eq!((problem.kind, problem.to_string().as_str()), (ProblemKind::MalformedTool, shown));
+        assert_eq!(
+            (problem.kind, problem.to_string().as_str()),
+            (ProblemKind::MalformedTool, shown)
+        );
         assert!(problem.hint.is_some());
     }
 }
@@ -68,7 +90,13 @@ fn a_malformed_tool_is_a_problem_that_names_it() {
 fn the_hash_is_blind_to_key_order_and_white_space_alone() {
     let hash = |text: &str| parse(text).unwrap().hash;
     let one = hash(r#"{"name":"t","inputSchema":{"a":1,"b":2}}"#);
-    assert_eq!(one, hash(r#"{ "inputSchema": {"b":2, "a":1}, "name":"t" }"#));
+    assert_eq!(
+        one,
+        hash(r#"{ "inputSchema": {"b":2, "a":1}, "name":"t" }"#)
+    );
     assert_ne!(one, hash(r#"{"name":"t","inputSchema":{"a":1,"b":2.0}}"#));
-    assert_ne!(one, hash(r#"{"name":"t","inputSchema":{"a":1,"b":2},"x":0}"#));
+    assert_ne!(
+        one,
+        hash(r#"{"name":"t","inputSchema":{"a":1,"b":2},"x":0}"#)
+    );
 }

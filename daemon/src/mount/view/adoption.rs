@@ -236,7 +236,9 @@ fn merge<'a>(
             (None, None) => return None,
         };
         match order {
-            Ordering::Less => old.next().map(|(place, (name, _))| Pair::Removed(place, name)),
+            Ordering::Less => old
+                .next()
+                .map(|(place, (name, _))| Pair::Removed(place, name)),
             Ordering::Greater => new.next().map(|(name, child)| Pair::Added(name, child)),
             Ordering::Equal => {
                 let (place, (name, before)) = old.next()?;

@@ -51,9 +51,17 @@ fn no_real_definition_loses_anything() {
             None => (types, None),
         };
         let schema = Json::parse(&tool.input_schema);
-        assert_eq!(lost(&schema, &tool.name, arguments), Vec::<String>::new(), "{id}");
+        assert_eq!(
+            lost(&schema, &tool.name, arguments),
+            Vec::<String>::new(),
+            "{id}"
+        );
         if let (Some(schema), Some(_)) = (&tool.output_schema, result) {
-            assert_eq!(lost(&Json::parse(schema), &tool.name, types), Vec::<String>::new(), "{id}");
+            assert_eq!(
+                lost(&Json::parse(schema), &tool.name, types),
+                Vec::<String>::new(),
+                "{id}"
+            );
         }
     }
 }
@@ -62,7 +70,10 @@ fn no_real_definition_loses_anything() {
 fn every_real_example_fits_its_schema() {
     for (id, tool) in tools().unwrap_or_default() {
         let command = example_call(&tool, &id);
-        assert!(render(&tool, &id, "path").contains(&format!("`{command}`")), "{id}");
+        assert!(
+            render(&tool, &id, "path").contains(&format!("`{command}`")),
+            "{id}"
+        );
         let arguments = read_back(&tool, &id, &command);
         let schema = serde_json::from_str(tool.input_schema.get()).unwrap();
         let checked = jsonschema::validate(&schema, &arguments);
@@ -74,7 +85,14 @@ fn every_real_example_fits_its_schema() {
 fn every_real_description_has_a_summary() {
     for (id, tool) in tools().unwrap_or_default() {
         let summary = summarize(&tool.description);
-        assert!(!summary.is_empty() && summary.chars().count() <= MAX_CHARACTERS, "{id}: {summary}");
-        assert_eq!((one_line(&summary), summarize(&summary)), (summary.clone(), summary.clone()), "{id}");
+        assert!(
+            !summary.is_empty() && summary.chars().count() <= MAX_CHARACTERS,
+            "{id}: {summary}"
+        );
+        assert_eq!(
+            (one_line(&summary), summarize(&summary)),
+            (summary.clone(), summary.clone()),
+            "{id}"
+        );
     }
 }

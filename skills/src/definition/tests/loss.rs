@@ -47,7 +47,9 @@ pub(super) const NASTY: &str = r##"{
 }"##;
 
 /// The types that the renderer translates.
-const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
+const TYPES: [&str; 7] = [
+    "null", "boolean", "integer", "number", "string", "array", "object",
+];
 
 /// The strings and numbers of a schema that its types do not hold.
 pub(super) fn lost(schema: &Json<'_>, name: &str, types: &str) -> Vec<String> {
@@ -79,14 +81,20 @@ impl<'s, 'a> Check<'s, 'a> {
                 ("$defs" | "definitions", _) => {}
                 ("additionalProperties" | "uniqueItems" | "deprecated", Node::Bool(_)) => {}
                 ("type", Node::String(name)) if TYPES.contains(&&*name.decode()) => {}
-                ("type", Node::Array(names)) if names.iter().all(|name| name.string().is_some()) => {}
-                ("$schema", Node::String(dialect)) if dialect.decode().contains("json-schema.org") => {}
+                ("type", Node::Array(names))
+                    if names.iter().all(|name| name.string().is_some()) => {}
+                ("$schema", Node::String(dialect))
+                    if dialect.decode().contains("json-schema.org") => {}
                 ("title", Node::String(title)) if says_nothing(name, &title.decode()) => {}
-                ("minimum" | "maximum", Node::Number) if value.raw().ends_with("9007199254740991") => {}
+                ("minimum" | "maximum", Node::Number)
+                    if value.raw().ends_with("9007199254740991") => {}
                 ("properties" | "patternProperties", Node::Object(members)) => {
                     for (position, (key, value)) in members.iter().enumerate() {
                         let key = key.decode();
-                        if members[position + 1..].iter().any(|(later, _)| later.decode() == key) {
+                        if members[position + 1..]
+                            .iter()
+                            .any(|(later, _)| later.decode() == key)
+                        {
                             continue;
                         }
                         self.leaf(&key, None);
@@ -105,8 +113,18 @@ impl<'s, 'a> Check<'s, 'a> {
                         Target::Unknown => self.leaf(&reference, None),
                     }
                 }
-                ("items" | "additionalProperties" | "additionalItems" | "not" | "if" | "then" | "else" | "contains"
-                    | "propertyNames", Node::Object(_)) => self.schema(value, ""),
+                (
+                    "items"
+                    | "additionalProperties"
+                    | "additionalItems"
+                    | "not"
+                    | "if"
+                    | "then"
+                    | "else"
+                    | "contains"
+                    | "propertyNames",
+                    Node::Object(_),
+                ) => self.schema(value, ""),
                 ("anyOf" | "oneOf" | "allOf" | "prefixItems" | "items", Node::Array(parts)) => {
                     parts.iter().for_each(|part| self.schema(part, ""));
                 }
@@ -134,7 +152,10 @@ impl<'s, 'a> Check<'s, 'a> {
         let json = serde_json::Value::from(text).to_string();
         let inner = &json[1..json.len() - 1];
         let candidates = [Some(text), Some(inner), raw];
-        let found = candidates.into_iter().flatten().any(|text| self.types.contains(&squeezed(text)));
+        let found = candidates
+            .into_iter()
+            .flatten()
+            .any(|text| self.types.contains(&squeezed(text)));
         if !found {
             self.lost.push(text.to_owned());
         }
@@ -152,7 +173,10 @@ fn says_nothing(name: &str, title: &str) -> bool {
 fn nothing_of_a_nasty_schema_is_lost() {
     let raw = serde_json::value::RawValue::from_string(NASTY.to_owned()).unwrap();
     let schema = Json::parse(&raw);
-    assert_eq!(lost(&schema, "tool", &types_of(NASTY)), Vec::<String>::new());
+    assert_eq!(
+        lost(&schema, "tool", &types_of(NASTY)),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -160,11 +184,42 @@ fn the_check_sees_each_loss() {
     let raw = serde_json::value::RawValue::from_string(NASTY.to_owned()).unwrap();
     let schema = Json::parse(&raw);
     let types = types_of(NASTY);
-    for part in ["^[a-z]+", "4..40", "A code", ">0", "0.1000", "12345678901234567890", "date-time", "2026-01-31", "kept", "Other words", "as text", "minProperties 1", "-7", "^k", "^S_", "first", "must", "strnig", "low", "undeclared", "dependentRequired", "beside a reference", "- third"] {
+    for part in [
+        "^[a-z]+",
+        "4..40",
+        "A code",
+        ">0",
+        "0.1000",
+        "12345678901234567890",
+        "date-time",
+        "2026-01-31",
+        "kept",
+        "Other words",
+        "as text",
+        "minProperties 1",
+        "-7",
+        "^k",
+        "^S_",
+        "first",
+        "must",
+        "strnig",
+        "low",
+        "undeclared",
+        "dependentRequired",
+        "beside a reference",
+        "- third",
+    ] {
         assert!(types.contains(part), "{part}");
         let without = types.replace(part, "");
         let lost = lost(&schema, "tool", &without);
         // Numbers of one digit stand elsewhere too.
-        assert!(!lost.is_empty() || matches!(part, "4..40" | ">0" | "minProperties 1" | "dependentRequired" | "-7"), "{part}");
+        assert!(
+            !lost.is_empty()
+                || matches!(
+                    part,
+                    "4..40" | ">0" | "minProperties 1" | "dependentRequired" | "-7"
+                ),
+            "{part}"
+        );
     }
 }
