@@ -264,7 +264,7 @@ fn objects_are_json() {
     );
     fails(
         one(schema.clone(), "{\"a\": 1, \"a\": 2}"),
-        &["the key \\\"a\\\" stands twice", "\"a\\\": 1"][1..].as_ref(),
+        &["the key \"a\" stands twice"],
     );
     fails(
         one(schema.clone(), "{\"a\": 1e400}"),
@@ -279,10 +279,7 @@ fn beside_a_string_only_json_of_an_allowed_kind_is_not_the_string() {
         json!({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]});
     assert_eq!(one(union.clone(), "[\"a\"]"), Ok(json!(["a"])));
     assert_eq!(one(union.clone(), "a"), Ok(json!("a")));
-    assert_eq!(
-        one(union.clone(), "[draft] x"),
-        Err(String::new()).or(Ok::<_, String>(json!("[draft] x")))
-    );
+    assert_eq!(one(union.clone(), "[draft] x"), Ok(json!("[draft] x")));
     assert_eq!(one(union.clone(), "{\"a\": 1}"), Ok(json!("{\"a\": 1}")));
     assert_eq!(
         read(
