@@ -1,6 +1,6 @@
 //! What a text means by its schema.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{fails, one, properties, read};
 
