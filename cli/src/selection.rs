@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use daemon::client::{Client, Identity};
 use daemon::instance::{self, Found, Selector};
-use daemon::mount_table;
+use daemon::mount_table::{self, ShelfMount};
 use skills::problem::{Problem, ProblemKind};
 
 use crate::environment::{Environment, absolute};
@@ -75,9 +75,8 @@ pub(crate) fn target(argument: &str) -> Result<Target, Problem> {
     }
     let path = real(&absolute(Path::new(argument))?);
     if let Some(mount) = mount_table::containing(&path) {
-        let below = path.strip_prefix(&mount.mount_point).unwrap_or(&path);
         return Ok(Target {
-            entry: below.to_string_lossy().into_owned(),
+            entry: within(&mount, &path).to_string_lossy().into_owned(),
             path: Some(path),
         });
     }
@@ -86,6 +85,15 @@ pub(crate) fn target(argument: &str) -> Result<Target, Problem> {
     }
     // `mcp/<server>/<tool>.md`, copied from an index: a path that is relative to the mount wherever one stands.
     Ok(as_written)
+}
+
+/// The path as the shelf itself has it; what is mounted may be just a part of the shelf.
+fn within(mount: &ShelfMount, path: &Path) -> PathBuf {
+    let below = path.strip_prefix(&mount.mount_point).unwrap_or(path);
+    let whole = mount.root.join(below);
+    whole
+        .strip_prefix("/")
+        .map_or(whole.clone(), Path::to_owned)
 }
 
 /// Whether an argument is a path and not an id: a rule that needs no look at the disk.
@@ -123,7 +131,25 @@ pub(crate) fn elsewhere(message: impl Into<String>) -> Problem {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use super::{is_path, real};
+    use std::path::Path;
+
+    use daemon::mount_table::ShelfMount;
+
+    use super::{is_path, real, within};
+
+    #[test]
+    fn a_path_is_read_from_the_root_of_the_shelf() {
+        let mount = |root: &str| ShelfMount {
+            mount_point: "/mnt/tools".into(),
+            instance: "abcdefgh".into(),
+            root: root.into(),
+        };
+        let path = Path::new("/mnt/tools/git/log.md");
+        assert_eq!(within(&mount("/"), path), Path::new("git/log.md"));
+        assert_eq!(within(&mount("/mcp"), path), Path::new("mcp/git/log.md"));
+        let top = Path::new("/mnt/tools");
+        assert_eq!(within(&mount("/mcp"), top), Path::new("mcp/"));
+    }
 
     #[test]
     fn paths_and_ids_are_told_apart_without_the_disk() {

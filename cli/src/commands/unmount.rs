@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         Some(directory) => absolute(directory)?,
         None => environment.default_mount_point()?,
     };
-    let mount = mounted_at(&real(&directory))?;
+    let mount = mounted_at(&directory)?;
     let socket = instance::socket_path(&environment.runtime(), &mount.instance);
     match connect(environment, &socket).and_then(|mut client| client.stop()) {
         Ok(()) => {}
@@ -54,13 +54,19 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     Ok(())
 }
 
-fn mounted_at(path: &Path) -> Result<ShelfMount, Problem> {
+/// The mount at a place. The place itself is not touched, for its daemon may hang; a link to it is followed.
+fn mounted_at(directory: &Path) -> Result<ShelfMount, Problem> {
+    let place = match (directory.parent(), directory.file_name()) {
+        _ if directory.is_symlink() => real(directory),
+        (Some(parent), Some(name)) => real(parent).join(name),
+        _ => directory.to_owned(),
+    };
     // Of two mounts in one place the later one is on top.
     let mounts = mount_table::shelf_mounts().into_iter();
-    if let Some(mount) = mounts.rev().find(|mount| mount.mount_point == path) {
+    if let Some(mount) = mounts.rev().find(|mount| mount.mount_point == place) {
         return Ok(mount);
     }
-    let problem = match mount_table::containing(path) {
+    let problem = match mount_table::containing(directory) {
         Some(around) => Problem::new(
             ProblemKind::NotFound,
             "this lies in a shelf, it is not where one is mounted",
@@ -68,7 +74,7 @@ fn mounted_at(path: &Path) -> Result<ShelfMount, Problem> {
         .hint(format!("shelf unmount {}", around.mount_point.display())),
         None => elsewhere("no shelf is mounted here"),
     };
-    Err(problem.at_file(path, None))
+    Err(problem.at_file(directory, None))
 }
 
 /// Unmounts without the daemon. A reader that stands inside keeps what it has open and nothing more.

@@ -1,6 +1,5 @@
 //! What the requests that only look are answered with: pure functions of a snapshot.
 
-use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use skills::catalog::{Entry, Snapshot};
@@ -8,7 +7,6 @@ use skills::definition;
 use skills::entry_id::{EntryId, ServerName};
 use skills::problem::{Problem, ProblemKind};
 use skills::server::{Phase, Server, ServerState};
-use skills::summary::summarize;
 
 use crate::gate;
 use crate::protocol::{
@@ -82,13 +80,21 @@ fn resident_memory() -> Option<u64> {
 
 /// The entries that pass the filter.
 pub(super) fn list(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, Problem> {
-    if let Some(wanted) = &filter.server {
-        known_server(snapshot, wanted)?;
+    let is_named = |server: &ServerName, wanted: &str| {
+        server.as_str() == wanted || snapshot.server_file_name(server).as_deref() == Some(wanted)
+    };
+    if let Some(wanted) = &filter.server
+        && !snapshot
+            .sources
+            .servers
+            .keys()
+            .any(|server| is_named(server, wanted))
+    {
+        return Err(no_server(snapshot, wanted));
     }
     let of_server = |server: &ServerName| {
-        filter.server.as_ref().is_none_or(|wanted| {
-            server.as_str() == wanted || snapshot.server_file_name(server).as_ref() == Some(wanted)
-        })
+        let wanted = filter.server.as_deref();
+        wanted.is_none_or(|wanted| is_named(server, wanted))
     };
     let passes = |entry: &Entry| {
         let server_fits = match entry {
@@ -98,13 +104,14 @@ pub(super) fn list(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, 
         server_fits && filter.kind.is_none_or(|kind| kind == kind_of(entry)) && gate::visible(entry)
     };
     let entries = snapshot
-        .entries
-        .iter()
-        .filter(|(_, entry)| passes(entry))
-        .map(|(id, entry)| ListedEntry {
-            id: id.clone(),
-            kind: kind_of(entry),
-            summary: summarize(description(entry)),
+        .summaries()
+        .filter_map(|(id, summary)| {
+            let entry = snapshot.entries.get(id).filter(|entry| passes(entry))?;
+            Some(ListedEntry {
+                id: id.clone(),
+                kind: kind_of(entry),
+                summary: summary.to_owned(),
+            })
         })
         .collect();
     let may_have_tools = filter.kind != Some(EntryKind::Skill);
@@ -123,26 +130,23 @@ pub(super) fn list(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, 
     Ok(Listing { entries, unknown })
 }
 
-fn known_server(snapshot: &Snapshot, wanted: &str) -> Result<(), Problem> {
-    let servers = &snapshot.sources.servers;
-    let is_wanted = |name: &ServerName| {
-        name.as_str() == wanted || snapshot.server_file_name(name).as_deref() == Some(wanted)
-    };
-    if servers.keys().any(is_wanted) {
-        return Ok(());
-    }
-    let names: BTreeSet<_> = servers.keys().map(ServerName::as_str).collect();
+fn no_server(snapshot: &Snapshot, wanted: &str) -> Problem {
+    let names: Vec<_> = snapshot
+        .sources
+        .servers
+        .keys()
+        .map(ServerName::as_str)
+        .collect();
     let hint = if names.is_empty() {
         "no server is configured".to_owned()
     } else {
-        let names: Vec<_> = names.into_iter().collect();
-        format!("the servers are: {}", names.join(", "))
+        format!("the servers are {}", names.join(", "))
     };
-    Err(Problem::new(
+    Problem::new(
         ProblemKind::NotFound,
         format!("there is no server `{wanted}`"),
     )
-    .hint(hint))
+    .hint(hint)
 }
 
 /// An entry in full.
@@ -184,12 +188,5 @@ const fn kind_of(entry: &Entry) -> EntryKind {
     match entry {
         Entry::Tool { .. } => EntryKind::Tool,
         Entry::Skill(_) => EntryKind::Skill,
-    }
-}
-
-fn description(entry: &Entry) -> &str {
-    match entry {
-        Entry::Tool { tool, .. } => &tool.description,
-        Entry::Skill(skill) => &skill.description,
     }
 }
