@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use skills::problem::{Problem, ProblemKind};
 
+use crate::diagnostics;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::launch::{HandOver, Report};
@@ -17,6 +18,7 @@ pub(crate) fn main() -> ExitCode {
     // A working directory would keep its file system from being unmounted; every path handed over is absolute.
     let _ = std::env::set_current_dir("/");
 
+    diagnostics::print();
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {

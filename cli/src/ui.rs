@@ -147,6 +147,14 @@ impl Ui {
     }
 }
 
+/// Writes a line about a daemon to its stderr, from whatever thread.
+pub(crate) fn diagnostic(line: &str) {
+    let line = harmless(line, io::stderr().is_terminal());
+    let _ = io::stderr()
+        .lock()
+        .write_all(format!("{line}\n").as_bytes());
+}
+
 /// What a terminal may be shown: no control characters but line breaks and tabs, nothing that turns the direction of text.
 fn harmless(text: &str, is_terminal: bool) -> Cow<'_, str> {
     let steers = |c: char| {

@@ -11,7 +11,7 @@ use super::sources::{Sources, announce};
 use crate::environment::{Environment, absolute};
 use crate::error::CommandResult;
 use crate::ui::Ui;
-use crate::{interrupt, launch};
+use crate::{diagnostics, interrupt, launch};
 
 /// Mount a shelf and return when it can be read
 ///
@@ -62,6 +62,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         let ready = launch::start(options, &interrupt, &mut |message| ui.progress(message))?;
         return announce(&ready, arguments.json, ui);
     }
+    diagnostics::print();
     let mut announced = Ok(());
     daemon::run::run(options, &mut |event| match event {
         Event::Progress { message } => ui.progress(&message),
