@@ -3,6 +3,8 @@
 mod differences;
 mod find;
 #[cfg(test)]
+pub(crate) mod fixtures;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;

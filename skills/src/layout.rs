@@ -6,6 +6,8 @@
 mod servers;
 mod skills;
 mod stamp;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

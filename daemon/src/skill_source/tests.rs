@@ -314,6 +314,7 @@ fn a_root_in_a_mount_or_around_one_is_refused() {
             vec![ShelfMount {
                 mount_point: PathBuf::from("/srv/shelf-under-test"),
                 instance: "x".to_owned(),
+                root: PathBuf::from("/"),
             }]
         },
         ..MACHINE
