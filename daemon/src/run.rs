@@ -109,7 +109,7 @@ pub fn run(options: Options, on_event: &mut dyn FnMut(Event)) -> Result<(), Prob
 
 async fn live(options: Options, on_event: &mut dyn FnMut(Event)) -> Result<(), Problem> {
     let started = Instant::now();
-    let config = sources::load(options.config.as_deref())?;
+    let config = sources::load(options.config.as_deref(), &options.surroundings.environment)?;
     let daemon = Daemon::start(&options, &config).await?;
     let result = daemon.serve(&options, started, on_event).await;
     daemon.stop().await;
@@ -296,7 +296,7 @@ impl Daemon {
         self.first_listing(options.wait, on_event).await;
         settle(&self.updates, |done| SourceUpdate::Flush { done }).await;
         let tree = Arc::clone(&self.snapshots.current().tree);
-        let manifest = mirror::manifest_path(&options.surroundings.directories.state, target);
+        let manifest = manifest_path(&options.surroundings.directories.state, target);
         let report = tokio::task::block_in_place(|| mirror::write_once(&tree, target, &manifest))?;
         let Event::Ready { mount_point, entries, mut problems, elapsed_ms, pending } =
             self.ready(Some(target.to_owned()), started)
@@ -360,6 +360,12 @@ fn configuration_name(options: &Options) -> String {
         }
     }
     hasher.finalize().to_hex()[..16].to_owned()
+}
+
+/// Where it stands what the mirror wrote to a directory.
+fn manifest_path(state: &Path, target: &Path) -> PathBuf {
+    let hash = blake3::hash(target.as_os_str().as_encoded_bytes()).to_hex();
+    state.join("mirrors").join(format!("{}.manifest", &hash[..16]))
 }
 
 fn about(options: &Options, config: &Config) -> Result<About, Problem> {

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::mount_table;
 use crate::servers::Servers;
 use crate::skill_source::SkillSource;
-use crate::surroundings::Surroundings;
+use crate::surroundings::{Environment, Surroundings};
 
 /// How long a configuration file must be quiet before it is read again: editors write in several steps.
 const QUIET: Duration = Duration::from_millis(50);
@@ -24,6 +24,7 @@ pub(super) struct Sources {
     path: Option<PathBuf>,
     /// The roots of the command line, which come before those of the configuration.
     given: Vec<SkillRoot>,
+    environment: Environment,
     updates: Updates,
     pub(super) servers: Servers,
     pub(super) skills: SkillSource,
@@ -38,12 +39,13 @@ impl Sources {
         cache: DefinitionCache,
         updates: Updates,
     ) -> Self {
+        let environment = surroundings.environment.clone();
         let servers = Servers::new(surroundings, cache, updates.clone());
         servers.configure(config).await;
         let roots = roots(&given, config);
         let (limits, to) = (config.limits, updates.clone());
         let skills = tokio::task::block_in_place(|| SkillSource::start(roots, limits, to));
-        let sources = Self { path: config.path.clone(), given, updates, servers, skills };
+        let sources = Self { path: config.path.clone(), given, environment, updates, servers, skills };
         sources.tell(config);
         sources
     }
@@ -59,7 +61,8 @@ impl Sources {
     pub(super) async fn reload(&self) {
         let Some(path) = &self.path else { return };
         match Config::load(path) {
-            Ok(config) => {
+            Ok(mut config) => {
+                config.expand_home(&self.environment);
                 self.servers.configure(&config).await;
                 self.skills.set_roots(roots(&self.given, &config));
                 self.tell(&config);
@@ -112,7 +115,7 @@ fn roots(given: &[SkillRoot], config: &Config) -> Vec<SkillRoot> {
 }
 
 /// Reads the configuration, refusing one that lies in a shelf mount: the daemon must never read its own mount.
-pub(super) fn load(path: Option<&Path>) -> Result<Config, Problem> {
+pub(super) fn load(path: Option<&Path>, environment: &Environment) -> Result<Config, Problem> {
     let Some(path) = path else { return Ok(Config::default()) };
     if let Some(mount) = mount_table::containing(path) {
         return Err(Problem::new(
@@ -122,5 +125,7 @@ pub(super) fn load(path: Option<&Path>) -> Result<Config, Problem> {
         .at_file(path, None)
         .hint("give a file outside every shelf mount"));
     }
-    Config::load(path)
+    let mut config = Config::load(path)?;
+    config.expand_home(environment);
+    Ok(config)
 }
