@@ -11,10 +11,17 @@ use serde_json::{Map, Value, json};
 fn main() -> io::Result<()> {
     let mut out = io::stdout().lock();
     for line in io::stdin().lock().lines() {
-        let Ok(message) = serde_json::from_str::<Value>(&line?) else { continue };
+        let Ok(message) = serde_json::from_str::<Value>(&line?) else {
+            continue;
+        };
         // A message without an id is a notification and gets no answer.
-        let Some(id) = message.get("id") else { continue };
-        let body = answer(message["method"].as_str().unwrap_or_default(), &message["params"]);
+        let Some(id) = message.get("id") else {
+            continue;
+        };
+        let body = answer(
+            message["method"].as_str().unwrap_or_default(),
+            &message["params"],
+        );
         let mut reply = json!({ "jsonrpc": "2.0", "id": id });
         match body {
             Ok(result) => reply["result"] = result,
@@ -113,21 +120,39 @@ fn tools() -> Value {
 }
 
 fn text(arguments: &Map<String, Value>, name: &str) -> Result<String, String> {
-    arguments.get(name).and_then(Value::as_str).map(str::to_owned).ok_or(format!("{name}: a string is needed"))
+    arguments
+        .get(name)
+        .and_then(Value::as_str)
+        .map(str::to_owned)
+        .ok_or(format!("{name}: a string is needed"))
 }
 
 fn days_between(arguments: &Map<String, Value>) -> Result<Value, String> {
     let date = |name: &str| -> Result<Date, String> {
-        text(arguments, name)?.parse().map_err(|error| format!("{name}: {error}"))
+        text(arguments, name)?
+            .parse()
+            .map_err(|error| format!("{name}: {error}"))
     };
     let (from, to) = (date("from")?, date("to")?);
-    let all = from.until(to).map_err(|error| error.to_string())?.get_days();
-    let days = if arguments.get("workdays").and_then(Value::as_bool).unwrap_or(false) {
+    let all = from
+        .until(to)
+        .map_err(|error| error.to_string())?
+        .get_days();
+    let days = if arguments
+        .get("workdays")
+        .and_then(Value::as_bool)
+        .unwrap_or(false)
+    {
         let (first, last) = (from.min(to), from.max(to));
         let workdays = first
             .series(jiff::Span::new().days(1))
             .take_while(|day| *day < last)
-            .filter(|day| !matches!(day.weekday(), jiff::civil::Weekday::Saturday | jiff::civil::Weekday::Sunday))
+            .filter(|day| {
+                !matches!(
+                    day.weekday(),
+                    jiff::civil::Weekday::Saturday | jiff::civil::Weekday::Sunday
+                )
+            })
             .count();
         i64::try_from(workdays).map_err(|error| error.to_string())? * i64::from(all.signum())
     } else {
@@ -149,7 +174,10 @@ fn convert_unit(arguments: &Map<String, Value>) -> Result<Value, String> {
             other => return Err(format!("{name}: no such unit: {other}")),
         })
     };
-    let value = arguments.get("value").and_then(Value::as_f64).ok_or("value: a number is needed")?;
+    let value = arguments
+        .get("value")
+        .and_then(Value::as_f64)
+        .ok_or("value: a number is needed")?;
     let ((kind, from), (other, to)) = (unit("from")?, unit("to")?);
     if kind != other {
         return Err("a length can't be converted to a weight".to_owned());
@@ -164,5 +192,7 @@ fn count_text(arguments: &Map<String, Value>) -> Result<Value, String> {
         "words": text.split_whitespace().count(),
         "characters": text.chars().count(),
     });
-    Ok(json!({ "content": [{ "type": "text", "text": counts.to_string() }], "structuredContent": counts }))
+    Ok(
+        json!({ "content": [{ "type": "text", "text": counts.to_string() }], "structuredContent": counts }),
+    )
 }

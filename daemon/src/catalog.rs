@@ -137,12 +137,18 @@ pub fn start(
     mut seen: SeenFile,
     journal: Journal,
 ) -> std::io::Result<(Updates, Snapshots)> {
-    let sources = Sources { journal: journal.tail(REMEMBERED), ..Sources::default() };
+    let sources = Sources {
+        journal: journal.tail(REMEMBERED),
+        ..Sources::default()
+    };
     let first = Snapshot::build(None, sources.clone(), options, &mut seen);
     let (generation, generations) = watch::channel(first.generation);
     let current = Arc::new(ArcSwap::from_pointee(first));
     let (updates, queue) = mpsc::unbounded_channel();
-    let snapshots = Snapshots { current: Arc::clone(&current), generation: generations };
+    let snapshots = Snapshots {
+        current: Arc::clone(&current),
+        generation: generations,
+    };
     let writer = Writer {
         sources,
         options,
@@ -153,7 +159,9 @@ pub fn start(
         current,
         generation,
     };
-    std::thread::Builder::new().name("catalog".into()).spawn(move || writer.run(queue))?;
+    std::thread::Builder::new()
+        .name("catalog".into())
+        .spawn(move || writer.run(queue))?;
     Ok((updates, snapshots))
 }
 
@@ -204,7 +212,9 @@ impl Writer {
                 let told = self.tell(format!("server {name}"), problems);
                 let (before, state) = self.sources.servers.get(&name).cloned().unzip();
                 let changed = before.is_none_or(|before| !Arc::ptr_eq(&before, &server));
-                self.sources.servers.insert(name, (server, state.unwrap_or_default()));
+                self.sources
+                    .servers
+                    .insert(name, (server, state.unwrap_or_default()));
                 told || changed
             }
             SourceUpdate::State { name, state } => match self.sources.servers.get_mut(&name) {
@@ -221,7 +231,12 @@ impl Writer {
             SourceUpdate::Skills { skills, problems } => {
                 let told = self.tell("skills".to_owned(), problems);
                 let same = self.sources.skills.len() == skills.len()
-                    && self.sources.skills.iter().zip(&skills).all(|(a, b)| Arc::ptr_eq(a, b));
+                    && self
+                        .sources
+                        .skills
+                        .iter()
+                        .zip(&skills)
+                        .all(|(a, b)| Arc::ptr_eq(a, b));
                 self.sources.skills = skills;
                 told || !same
             }
@@ -240,9 +255,16 @@ impl Writer {
         let before = if problems.is_empty() {
             self.sources.problems.remove(&source).unwrap_or_default()
         } else {
-            self.sources.problems.insert(source.clone(), problems).unwrap_or_default()
+            self.sources
+                .problems
+                .insert(source.clone(), problems)
+                .unwrap_or_default()
         };
-        self.sources.problems.get(&source).map_or(&[][..], Vec::as_slice) != before
+        self.sources
+            .problems
+            .get(&source)
+            .map_or(&[][..], Vec::as_slice)
+            != before
     }
 
     fn publish(&mut self) {
@@ -269,7 +291,12 @@ impl Writer {
     }
 
     fn build(&mut self, previous: &Snapshot) -> Snapshot {
-        Snapshot::build(Some(previous), self.sources.clone(), self.options, &mut self.seen)
+        Snapshot::build(
+            Some(previous),
+            self.sources.clone(),
+            self.options,
+            &mut self.seen,
+        )
     }
 
     fn save(&mut self) {

@@ -141,8 +141,7 @@ impl Daemon {
 
         let cache = DefinitionCache::open(&directories.cache, &name)?;
         let (given, surroundings) = (options.skills.clone(), options.surroundings.clone());
-        let sources =
-            Sources::start(config, given, surroundings, cache, updates.clone()).await;
+        let sources = Sources::start(config, given, surroundings, cache, updates.clone()).await;
         settle(&updates, |done| SourceUpdate::Flush { done }).await;
         Ok(Self {
             about,
@@ -162,14 +161,24 @@ impl Daemon {
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), Problem> {
         let mount = match &options.output {
-            Output::Mount { mount_point, allow_other, nonempty } => {
+            Output::Mount {
+                mount_point,
+                allow_other,
+                nonempty,
+            } => {
                 let mount_options = MountOptions {
                     instance: self.about.instance.clone(),
                     allow_other: *allow_other,
                     nonempty: *nonempty,
                 };
                 let (watcher, gone) = (self.watcher(), &self.shutdown);
-                Some(output::mount(mount_point, &mount_options, &self.snapshots, watcher, gone)?)
+                Some(output::mount(
+                    mount_point,
+                    &mount_options,
+                    &self.snapshots,
+                    watcher,
+                    gone,
+                )?)
             }
             Output::None => None,
             Output::MirrorOnce { target } => {
@@ -244,7 +253,11 @@ impl Daemon {
             }
             if pending.len() != said {
                 said = pending.len();
-                let message = format!("asking {} for their tools: {}", count(said), pending.join(", "));
+                let message = format!(
+                    "asking {} for their tools: {}",
+                    count(said),
+                    pending.join(", ")
+                );
                 on_event(Event::Progress { message });
             }
             tokio::select! {
@@ -260,7 +273,8 @@ impl Daemon {
         use skills::server::Phase;
         let snapshot = self.snapshots.current();
         let unknown = snapshot.sources.servers.values().filter(|(server, state)| {
-            server.definitions.is_none() && !matches!(state.phase, Phase::Failed(_) | Phase::Disabled)
+            server.definitions.is_none()
+                && !matches!(state.phase, Phase::Failed(_) | Phase::Disabled)
         });
         unknown.map(|(server, _)| server.name.to_string()).collect()
     }
@@ -298,13 +312,24 @@ impl Daemon {
         let tree = Arc::clone(&self.snapshots.current().tree);
         let manifest = manifest_path(&options.surroundings.directories.state, target);
         let report = tokio::task::block_in_place(|| mirror::write_once(&tree, target, &manifest))?;
-        let Event::Ready { mount_point, entries, mut problems, elapsed_ms, pending } =
-            self.ready(Some(target.to_owned()), started)
+        let Event::Ready {
+            mount_point,
+            entries,
+            mut problems,
+            elapsed_ms,
+            pending,
+        } = self.ready(Some(target.to_owned()), started)
         else {
             return Ok(());
         };
         problems.extend(report.problems);
-        on_event(Event::Ready { mount_point, entries, problems, elapsed_ms, pending });
+        on_event(Event::Ready {
+            mount_point,
+            entries,
+            problems,
+            elapsed_ms,
+            pending,
+        });
         ended.abort();
         self.sources.servers.stop().await;
         Ok(())
@@ -355,7 +380,9 @@ fn configuration_name(options: &Options) -> String {
         }
         None => {
             for root in &options.skills {
-                hasher.update(root.path.as_os_str().as_encoded_bytes()).update(b"\0");
+                hasher
+                    .update(root.path.as_os_str().as_encoded_bytes())
+                    .update(b"\0");
             }
         }
     }
@@ -365,7 +392,9 @@ fn configuration_name(options: &Options) -> String {
 /// Where it stands what the mirror wrote to a directory.
 fn manifest_path(state: &Path, target: &Path) -> PathBuf {
     let hash = blake3::hash(target.as_os_str().as_encoded_bytes()).to_hex();
-    state.join("mirrors").join(format!("{}.manifest", &hash[..16]))
+    state
+        .join("mirrors")
+        .join(format!("{}.manifest", &hash[..16]))
 }
 
 fn about(options: &Options, config: &Config) -> Result<About, Problem> {
@@ -382,15 +411,27 @@ fn about(options: &Options, config: &Config) -> Result<About, Problem> {
         pid: std::process::id(),
         uid: rustix::process::geteuid().as_raw(),
         started: jiff::Timestamp::now(),
-        config: options.config.as_ref().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())),
-        skills: options.skills.iter().chain(&config.skills).map(|root| root.path.clone()).collect(),
+        config: options
+            .config
+            .as_ref()
+            .map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())),
+        skills: options
+            .skills
+            .iter()
+            .chain(&config.skills)
+            .map(|root| root.path.clone())
+            .collect(),
         mount_point,
         output,
     })
 }
 
 fn count(servers: usize) -> String {
-    if servers == 1 { "1 server".to_owned() } else { format!("{servers} servers") }
+    if servers == 1 {
+        "1 server".to_owned()
+    } else {
+        format!("{servers} servers")
+    }
 }
 
 fn internal(message: &str, error: &std::io::Error) -> Problem {

@@ -60,7 +60,13 @@ pub(super) fn mount(
     let snapshot = snapshots.current();
     let mut generations = snapshots.generations();
     let tree = Arc::clone(&snapshot.tree);
-    let mount = Mount::start(mount_point, options, snapshot.generation, tree, Arc::new(watcher))?;
+    let mount = Mount::start(
+        mount_point,
+        options,
+        snapshot.generation,
+        tree,
+        Arc::new(watcher),
+    )?;
     let mount = Arc::new(mount);
 
     let (feeding, snapshots) = (Arc::clone(&mount), snapshots.clone());

@@ -45,7 +45,14 @@ impl Sources {
         let roots = roots(&given, config);
         let (limits, to) = (config.limits, updates.clone());
         let skills = tokio::task::block_in_place(|| SkillSource::start(roots, limits, to));
-        let sources = Self { path: config.path.clone(), given, environment, updates, servers, skills };
+        let sources = Self {
+            path: config.path.clone(),
+            given,
+            environment,
+            updates,
+            servers,
+            skills,
+        };
         sources.tell(config);
         sources
     }
@@ -53,7 +60,9 @@ impl Sources {
     fn tell(&self, config: &Config) {
         let (problems, index) = (config.problems.clone(), config.index);
         // A closed queue means that the daemon is ending.
-        let _ = self.updates.send(SourceUpdate::Configuration { problems, index });
+        let _ = self
+            .updates
+            .send(SourceUpdate::Configuration { problems, index });
     }
 
     /// Reads the configuration again and takes over what changed. A file that can't be read is said, and what was
@@ -70,7 +79,11 @@ impl Sources {
             }
             Err(problem) => {
                 let message = format!("{problem}; the configuration from before is still in use");
-                let problem = Problem { message, location: None, ..problem };
+                let problem = Problem {
+                    message,
+                    location: None,
+                    ..problem
+                };
                 let _ = self.updates.send(SourceUpdate::Problems {
                     source: "configuration".into(),
                     problems: vec![problem],
@@ -80,19 +93,30 @@ impl Sources {
     }
 
     /// Watches the configuration file; each message is one quiet change. The watcher ends when it is dropped.
-    pub(super) fn watch(&self) -> Option<(notify::RecommendedWatcher, tokio::sync::mpsc::UnboundedReceiver<()>)> {
+    pub(super) fn watch(
+        &self,
+    ) -> Option<(
+        notify::RecommendedWatcher,
+        tokio::sync::mpsc::UnboundedReceiver<()>,
+    )> {
         let path = self.path.clone()?;
         let directory = path.parent()?.to_owned();
         let (raw, events) = mpsc::channel();
         let mut watcher = notify::recommended_watcher(move |event| drop(raw.send(event))).ok()?;
         // The directory, not the file: most editors replace the file, which ends a watch on the file itself.
-        watcher.watch(&directory, RecursiveMode::NonRecursive).ok()?;
+        watcher
+            .watch(&directory, RecursiveMode::NonRecursive)
+            .ok()?;
         let (changed, changes) = tokio::sync::mpsc::unbounded_channel();
         let debounce = move || {
             while let Ok(event) = events.recv() {
                 let concerns = |event: &notify::Result<notify::Event>| {
                     event.as_ref().is_ok_and(|event| {
-                        !event.kind.is_access() && event.paths.iter().any(|p| p.file_name() == path.file_name())
+                        !event.kind.is_access()
+                            && event
+                                .paths
+                                .iter()
+                                .any(|p| p.file_name() == path.file_name())
                     })
                 };
                 let mut concerned = concerns(&event);
@@ -104,7 +128,10 @@ impl Sources {
                 }
             }
         };
-        std::thread::Builder::new().name("config-watch".into()).spawn(debounce).ok()?;
+        std::thread::Builder::new()
+            .name("config-watch".into())
+            .spawn(debounce)
+            .ok()?;
         Some((watcher, changes))
     }
 }
@@ -116,11 +143,16 @@ fn roots(given: &[SkillRoot], config: &Config) -> Vec<SkillRoot> {
 
 /// Reads the configuration, refusing one that lies in a shelf mount: the daemon must never read its own mount.
 pub(super) fn load(path: Option<&Path>, environment: &Environment) -> Result<Config, Problem> {
-    let Some(path) = path else { return Ok(Config::default()) };
+    let Some(path) = path else {
+        return Ok(Config::default());
+    };
     if let Some(mount) = mount_table::containing(path) {
         return Err(Problem::new(
             ProblemKind::Configuration,
-            format!("the configuration lies in the shelf mount {}", mount.mount_point.display()),
+            format!(
+                "the configuration lies in the shelf mount {}",
+                mount.mount_point.display()
+            ),
         )
         .at_file(path, None)
         .hint("give a file outside every shelf mount"));
