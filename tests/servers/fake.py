@@ -29,8 +29,8 @@ Without options it speaks both eras (up to 2025-11-25 `initialize`, from 2026-07
 
 Tools: echo (text), add (a, b), fail, refuse, crash (text for standard error), sleep (seconds; tells progress, can be
 cancelled), cancelled (how many calls were), pid, env (name), change (adds three tools and announces each, `after` so
-many seconds), listeners (how many subscriptions there are), big (bytes), odd (content of a kind that nobody knows, numbers as written), ask (answers `input_required`), die (exits after
-the reply), deaf (reads no more of its input).
+many seconds), listeners (how many subscriptions there are), big (bytes), odd (content of a kind that nobody knows,
+numbers as written), ask (answers `input_required`), die (exits after the reply), deaf (reads no more of its input).
 """
 
 import argparse
