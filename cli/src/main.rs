@@ -1,1 +1,24 @@
-fn main() {}
+//! The `shelf` command.
+
+mod commands;
+mod daemon_process;
+mod diagnostics;
+mod duration;
+mod environment;
+mod error;
+mod interrupt;
+mod launch;
+mod selection;
+mod ui;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // The two processes that the command starts itself as. They come first: a new session has to be made before any
+    // thread exists, and a guard has to stay small.
+    match std::env::args_os().nth(1) {
+        Some(first) if first == launch::GUARD => daemon::guard::main(),
+        Some(first) if first == launch::DAEMON => daemon_process::main(),
+        _ => commands::main(),
+    }
+}

@@ -1,12 +1,31 @@
 //! The access log: one JSON line for each open, `show`, `search` and `call`.
+//!
+//! This end only queues: a thread of its own turns records into lines and writes them, so that no reader of the mount
+//! ever waits for a disk. The lines hold what was opened, not what was read: the kernel serves repeated reads itself.
+
+pub mod reader;
+pub mod record;
+mod writer;
+
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::{self, JoinHandle};
 
 use serde_json::Value;
 use skills::entry_id::EntryId;
-use skills::problem::Problem;
+use skills::problem::{Problem, ProblemKind};
+use tokio::sync::{Semaphore, TryAcquireError};
 
+use self::record::Record;
+use self::writer::Writer;
 use crate::caller::Caller;
+
+/// How many records may wait to be written.
+const QUEUE: usize = 8192;
 
 /// What is logged of what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,7 +34,7 @@ pub struct LogOptions {
     pub queries: Queries,
     /// Whether the values of arguments are kept, not just their names (`log.values`).
     pub values: bool,
-    /// The size in bytes at which a file is rotated; 0 stands for the default.
+    /// The size in bytes at which a file is rotated; 0 stands for the default, 16 MiB.
     pub max_bytes: u64,
 }
 
@@ -25,7 +44,7 @@ pub enum Queries {
     /// As they are.
     #[default]
     Full,
-    /// As a hash.
+    /// As a hash, by which equal searches can be counted. It hides words from a glance, not from somebody who guesses them.
     Hash,
     /// Not at all.
     Off,
@@ -60,7 +79,7 @@ pub enum Event {
         /// The arguments; their values are written only when configured.
         arguments: serde_json::Map<String, Value>,
         /// Whether it worked, else the kind of the problem.
-        outcome: Result<(), skills::problem::ProblemKind>,
+        outcome: Result<(), ProblemKind>,
         /// How long it took, in milliseconds.
         duration_ms: u64,
         /// The size of the result's JSON in bytes.
@@ -70,32 +89,106 @@ pub enum Event {
 
 /// The writing end. Cloneable, never blocks a read.
 #[derive(Clone, Debug)]
-pub struct AccessLog {}
+pub struct AccessLog {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    options: LogOptions,
+    /// Unbounded in itself: who sends holds a permit of the queue.
+    queue: mpsc::Sender<Message>,
+    shared: Arc<Shared>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What both ends of the queue see. The writer must not keep [`Inner`] alive: it ends when the last sender is gone.
+#[derive(Debug)]
+struct Shared {
+    room: Semaphore,
+    dropped: AtomicU64,
+}
+
+#[derive(Debug)]
+enum Message {
+    Record(Box<Record>),
+    Close,
+}
 
 impl AccessLog {
-    /// Opens the log of one daemon in `directory` (created 0700) and starts its writer thread.
+    /// Opens the log of one daemon, `<directory>/<instance>.jsonl`, and starts its writer thread.
+    ///
+    /// The directory is made 0700, the file 0600. `instance` is used as a file name as it stands.
     ///
     /// # Errors
-    /// When the directory or the file can't be made.
+    /// When the directory or the file can't be made, or the directory is a link or another user's.
     pub fn open(directory: &Path, instance: &str, options: LogOptions) -> Result<Self, Problem> {
-        let _ = (directory, instance, options);
-        todo!()
+        let shared = Arc::new(Shared {
+            room: Semaphore::new(QUEUE),
+            dropped: AtomicU64::new(0),
+        });
+        let (queue, records) = mpsc::channel();
+        let writer = Writer::open(directory, instance, options.max_bytes, Arc::clone(&shared))?;
+        let writer = thread::Builder::new()
+            .name("access-log".to_owned())
+            .spawn(move || writer.run(&records))
+            .map_err(|error| {
+                Problem::new(
+                    ProblemKind::Daemon,
+                    format!("the access log's thread could not be started: {error}"),
+                )
+            })?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                options,
+                queue,
+                shared,
+                writer: Mutex::new(Some(writer)),
+            }),
+        })
     }
 
     /// Queues an open: what does not fit becomes one `dropped: n` line.
     pub fn try_record(&self, caller: Caller, event: Event) {
-        let _ = (caller, event);
-        todo!()
+        let shared = &self.inner.shared;
+        match shared.room.try_acquire() {
+            Ok(permit) => {
+                // The writer gives it back with the record.
+                permit.forget();
+                self.send(caller, event);
+            }
+            Err(TryAcquireError::NoPermits) => {
+                shared.dropped.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(TryAcquireError::Closed) => {}
+        }
     }
 
     /// Queues an event that must not be lost: waits for room.
     pub async fn record(&self, caller: Caller, event: Event) {
-        let _ = (caller, event);
-        todo!()
+        if let Ok(permit) = self.inner.shared.room.acquire().await {
+            permit.forget();
+            self.send(caller, event);
+        }
     }
 
     /// Writes out everything queued so far and ends the writer. Blocks.
+    ///
+    /// What is recorded after that is lost; to close again does nothing.
     pub fn close(&self) {
-        todo!()
+        let mut writer = self
+            .inner
+            .writer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = writer.take() {
+            let _ = self.inner.queue.send(Message::Close);
+            let _ = thread.join();
+        }
+    }
+
+    fn send(&self, caller: Caller, event: Event) {
+        let record = Record::new(caller, event, self.inner.options);
+        let _ = self.inner.queue.send(Message::Record(Box::new(record)));
     }
 }

@@ -1,13 +1,30 @@
 //! The cache of definitions: what each server answered, as raw JSON, found again by configuration and server name.
+//!
+//! ```text
+//! <cache directory>/key                                      32 random bytes, 0600
+//! <cache directory>/definitions/<configuration>/<server>     one file a server, 0600; both names are hashes
+//! ```
+//!
+//! All of it may be deleted at any time. A file that is damaged, of another format or no regular file counts as absent.
 
-use std::path::Path;
+mod key;
+mod stored;
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use skills::entry_id::ServerName;
-use skills::problem::Problem;
+use skills::problem::{Problem, ProblemKind};
 use skills::server::Definitions;
+
+use self::key::Key;
+use self::stored::Stored;
 
 /// The era of the protocol that a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,28 +58,51 @@ pub struct Cached {
 
 /// The definitions of one configuration's servers on disk. One file a server, 0600, replaced by rename.
 #[derive(Clone, Debug)]
-pub struct DefinitionCache {}
+pub struct DefinitionCache {
+    directory: PathBuf,
+    key: Key,
+}
 
 impl DefinitionCache {
     /// Opens the cache of one configuration (`configuration` is its canonical path, or a name where there is no file).
     ///
     /// # Errors
-    /// When the directory can't be made.
+    /// When the directory or the key can't be made.
     pub fn open(directory: &Path, configuration: &str) -> Result<Self, Problem> {
-        let _ = (directory, configuration);
-        todo!()
+        let below = directory.join("definitions").join(file_name(configuration));
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&below)
+            .map_err(|error| unwritable(&below, &error))?;
+        let path = directory.join("key");
+        Ok(Self {
+            directory: below,
+            key: Key::read_or_make(&path).map_err(|error| unwritable(&path, &error))?,
+        })
     }
 
     /// Hashes, with this user's key, what a server's definitions depend on.
     pub fn freshness(&self, launch: &crate::config::Launch, capabilities: &str) -> Freshness {
-        let _ = (launch, capabilities);
-        todo!()
+        self.key.freshness(launch, capabilities)
     }
 
     /// What is known of a server; `None` when nothing is, or the file can't be read as what it should be.
     pub fn load(&self, server: &ServerName) -> Option<Cached> {
-        let _ = server;
-        todo!()
+        let path = self.path(server);
+        let bytes = match read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "cached definitions can't be read");
+                return None;
+            }
+        };
+        let cached = Stored::parse(&bytes, server);
+        if cached.is_none() {
+            tracing::warn!(path = %path.display(), "cached definitions are damaged or of another version");
+        }
+        cached
     }
 
     /// Remembers what a server answered.
@@ -76,7 +116,54 @@ impl DefinitionCache {
         freshness: Freshness,
         era: Option<Era>,
     ) -> Result<(), Problem> {
-        let _ = (server, definitions, freshness, era);
-        todo!()
+        let path = self.path(server);
+        let stored = Stored::new(server, definitions, freshness, era, SystemTime::now());
+        let written = stored.to_bytes().and_then(|bytes| replace(&path, &bytes));
+        written.map_err(|error| unwritable(&path, &error))
+    }
+
+    fn path(&self, server: &ServerName) -> PathBuf {
+        self.directory.join(file_name(server.as_str()))
     }
 }
+
+/// A file name for any text, without its own characters.
+fn file_name(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
+}
+
+/// Reads a regular file; a symbolic link is not followed, a FIFO does not block.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    /// Several times what the largest known server sends.
+    const LIMIT: u64 = 64 * 1024 * 1024;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.len() > LIMIT {
+        return Err(io::Error::other("it is no regular file of a sensible size"));
+    }
+    let mut bytes = Vec::new();
+    file.take(LIMIT).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Replaces a file as a whole, 0600, whatever stood there.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Problem {
+    Problem::new(
+        ProblemKind::Unreadable,
+        format!("the cache of definitions can't be written: {error}"),
+    )
+    .at_file(path, None)
+    .hint("make the directory writable, or choose another with XDG_CACHE_HOME")
+}
+
+#[cfg(test)]
+mod tests;

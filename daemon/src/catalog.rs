@@ -1,13 +1,21 @@
 //! The catalog: the one writer that turns source updates into snapshots.
+//!
+//! Every source sends [`SourceUpdate`]s into one queue; one task applies them, builds the next [`Snapshot`]
+//! and swaps it in whole. Readers load a pointer and never wait.
 
+use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use skills::catalog::Snapshot;
+use arc_swap::ArcSwap;
+use skills::catalog::{IndexOptions, Snapshot, Sources};
 use skills::entry_id::ServerName;
 use skills::problem::Problem;
 use skills::server::{Server, ServerState};
 use skills::skill::Skill;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
+
+use crate::journal::{Journal, REMEMBERED, SeenFile};
 
 /// What a source has to say.
 #[derive(Debug)]
@@ -38,16 +46,46 @@ pub enum SourceUpdate {
         /// What was skipped or warned about, replacing those said before.
         problems: Vec<Problem>,
     },
-    /// The problems of the configuration, replacing those said before.
+    /// The configuration was read (again): its problems, replacing those said before, and the settings of the index.
     Configuration {
+        /// The problems.
+        problems: Vec<Problem>,
+        /// The settings.
+        index: IndexOptions,
+    },
+    /// The problems of one source, replacing those said before.
+    Problems {
+        /// The source, as the problems are grouped.
+        source: String,
         /// The problems.
         problems: Vec<Problem>,
     },
     /// Asks for the generation once everything sent before it is published.
     Flush {
-        /// Where the generation goes.
-        done: tokio::sync::oneshot::Sender<u64>,
+        /// Where it goes.
+        done: Done,
     },
+    /// Flushes, saves what is kept on disk, and ends the writer.
+    End {
+        /// Where the last generation goes.
+        done: Done,
+    },
+}
+
+/// Where the answer to a flush goes.
+pub struct Done(Box<dyn FnOnce(u64) + Send>);
+
+impl Done {
+    /// Calls `answer` with the generation, on the writer's thread: it must not block.
+    pub fn new(answer: impl FnOnce(u64) + Send + 'static) -> Self {
+        Self(Box::new(answer))
+    }
+}
+
+impl fmt::Debug for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Done")
+    }
 }
 
 /// The sending end that every source holds.
@@ -56,8 +94,8 @@ pub type Updates = mpsc::UnboundedSender<SourceUpdate>;
 /// The reading end: the current snapshot, and a way to wait for the next.
 #[derive(Clone, Debug)]
 pub struct Snapshots {
-    current: Arc<arc_swap::ArcSwap<Snapshot>>,
-    generation: tokio::sync::watch::Receiver<u64>,
+    current: Arc<ArcSwap<Snapshot>>,
+    generation: watch::Receiver<u64>,
 }
 
 impl Snapshots {
@@ -67,7 +105,204 @@ impl Snapshots {
     }
 
     /// A receiver of generations, to wait for the next snapshot.
-    pub fn generations(&self) -> tokio::sync::watch::Receiver<u64> {
+    pub fn generations(&self) -> watch::Receiver<u64> {
         self.generation.clone()
+    }
+}
+
+/// How often what is kept on disk is saved while the catalog changes. What is lost to a kill costs a time stamp.
+const SAVE_EVERY: Duration = Duration::from_secs(30);
+
+/// The writer's own state.
+struct Writer {
+    sources: Sources,
+    options: IndexOptions,
+    seen: SeenFile,
+    saved: Option<Instant>,
+    journal: Journal,
+    /// The snapshot that the journal was compared with last. Until the first flush there is none: only then has every
+    /// source spoken, and a source that did not speak yet would look like one whose definitions went.
+    recorded: Option<Arc<Snapshot>>,
+    current: Arc<ArcSwap<Snapshot>>,
+    generation: watch::Sender<u64>,
+}
+
+/// Starts the writer on a thread of its own. It publishes nothing but the empty catalog until the first
+/// [`SourceUpdate::Flush`], by which every source must have spoken; it ends at [`SourceUpdate::End`].
+///
+/// # Errors
+/// When the thread can't be started.
+pub fn start(
+    options: IndexOptions,
+    mut seen: SeenFile,
+    journal: Journal,
+) -> std::io::Result<(Updates, Snapshots)> {
+    let sources = Sources {
+        journal: journal.tail(REMEMBERED),
+        ..Sources::default()
+    };
+    let first = Snapshot::build(None, sources.clone(), options, &mut seen);
+    let (generation, generations) = watch::channel(first.generation);
+    let current = Arc::new(ArcSwap::from_pointee(first));
+    let (updates, queue) = mpsc::unbounded_channel();
+    let snapshots = Snapshots {
+        current: Arc::clone(&current),
+        generation: generations,
+    };
+    let writer = Writer {
+        sources,
+        options,
+        seen,
+        saved: None,
+        journal,
+        recorded: None,
+        current,
+        generation,
+    };
+    std::thread::Builder::new()
+        .name("catalog".into())
+        .spawn(move || writer.run(queue))?;
+    Ok((updates, snapshots))
+}
+
+impl Writer {
+    fn run(mut self, mut queue: mpsc::UnboundedReceiver<SourceUpdate>) {
+        let mut changed = false;
+        while let Some(first) = queue.blocking_recv() {
+            let mut waiting: Vec<Done> = Vec::new();
+            let mut ends = false;
+            let mut next = Some(first);
+            // A burst becomes one snapshot: whatever is queued by now goes in together.
+            while let Some(update) = next {
+                match update {
+                    SourceUpdate::Flush { done } => waiting.push(done),
+                    SourceUpdate::End { done } => {
+                        waiting.push(done);
+                        ends = true;
+                    }
+                    update => changed |= self.apply(update),
+                }
+                next = queue.try_recv().ok();
+            }
+            if self.recorded.is_none() && waiting.is_empty() {
+                continue;
+            }
+            if changed || self.recorded.is_none() {
+                self.publish();
+                changed = false;
+            }
+            if ends {
+                self.save();
+            }
+            let generation = self.current.load().generation;
+            for done in waiting {
+                (done.0)(generation);
+            }
+            if ends {
+                return;
+            }
+        }
+    }
+
+    /// Applies one update; false when it says nothing new.
+    fn apply(&mut self, update: SourceUpdate) -> bool {
+        match update {
+            SourceUpdate::Server { server, problems } => {
+                let name = server.name.clone();
+                let told = self.tell(format!("server {name}"), problems);
+                let (before, state) = self.sources.servers.get(&name).cloned().unzip();
+                let changed = before.is_none_or(|before| !Arc::ptr_eq(&before, &server));
+                self.sources
+                    .servers
+                    .insert(name, (server, state.unwrap_or_default()));
+                told || changed
+            }
+            SourceUpdate::State { name, state } => match self.sources.servers.get_mut(&name) {
+                Some((_, current)) if *current != state => {
+                    *current = state;
+                    true
+                }
+                _ => false,
+            },
+            SourceUpdate::Removed { name } => {
+                self.sources.problems.remove(&format!("server {name}"));
+                self.sources.servers.remove(&name).is_some()
+            }
+            SourceUpdate::Skills { skills, problems } => {
+                let told = self.tell("skills".to_owned(), problems);
+                let same = self.sources.skills.len() == skills.len()
+                    && self
+                        .sources
+                        .skills
+                        .iter()
+                        .zip(&skills)
+                        .all(|(a, b)| Arc::ptr_eq(a, b));
+                self.sources.skills = skills;
+                told || !same
+            }
+            SourceUpdate::Configuration { problems, index } => {
+                let changed = self.options != index;
+                self.options = index;
+                self.tell("configuration".to_owned(), problems) || changed
+            }
+            SourceUpdate::Problems { source, problems } => self.tell(source, problems),
+            SourceUpdate::Flush { .. } | SourceUpdate::End { .. } => false,
+        }
+    }
+
+    /// Replaces the problems of one source; false when they are the same.
+    fn tell(&mut self, source: String, problems: Vec<Problem>) -> bool {
+        let before = if problems.is_empty() {
+            self.sources.problems.remove(&source).unwrap_or_default()
+        } else {
+            self.sources
+                .problems
+                .insert(source.clone(), problems)
+                .unwrap_or_default()
+        };
+        self.sources
+            .problems
+            .get(&source)
+            .map_or(&[][..], Vec::as_slice)
+            != before
+    }
+
+    fn publish(&mut self) {
+        let mut next = self.build(&self.current.load_full());
+        let recorded = self.journal.record(self.recorded.as_deref(), &next);
+        if let Err(problem) = &recorded {
+            tracing::warn!(%problem, "the journal could not be written");
+        }
+        // CHANGES.md is a file of the tree that it describes: a difference costs a second, shared build.
+        let lines = self.journal.tail(REMEMBERED);
+        if lines != self.sources.journal {
+            self.sources.journal = lines;
+            next = self.build(&next);
+        }
+        let next = Arc::new(next);
+        self.recorded = Some(Arc::clone(&next));
+        let generation = next.generation;
+        self.current.store(next);
+        if self.saved.is_none_or(|at| at.elapsed() >= SAVE_EVERY) {
+            self.save();
+        }
+        // Nobody listening is no error: the last receiver may be gone at shutdown.
+        self.generation.send_replace(generation);
+    }
+
+    fn build(&mut self, previous: &Snapshot) -> Snapshot {
+        Snapshot::build(
+            Some(previous),
+            self.sources.clone(),
+            self.options,
+            &mut self.seen,
+        )
+    }
+
+    fn save(&mut self) {
+        self.saved = Some(Instant::now());
+        if let Err(problem) = self.seen.save(&self.current.load().tree) {
+            tracing::warn!(%problem, "when files were first seen could not be saved");
+        }
     }
 }

@@ -1,16 +1,63 @@
 //! The configuration: one model for `mcpServers` JSON and for `shelf.toml`, with positions.
+//!
+//! ```toml
+//! # Directories of skills, relative to this file; the first has precedence.
+//! skills = ["~/.agents/skills", { path = "team/skills", name = "team" }]
+//!
+//! [servers.github]               # in JSON: {"mcpServers": {"github": {…}}}
+//! command = "npx"                # a program, found in PATH or relative to `cwd`
+//! args = ["-y", "@example/github-server"]
+//! env = { TOKEN = "${GITHUB_TOKEN}", LEVEL = "${LEVEL:-info}" }
+//! cwd = "~/src"                  # by default the directory of this file
+//! disabled = false               # or: enabled = true
+//! start-timeout = "2m"           # until its tools are listed
+//! timeout = "10m"                # for one call
+//! idle = "10m"                   # stopped after so long without a call, or "never"
+//!
+//! [discovery]                    # of skills, below each directory
+//! depth = 6
+//! directories = 2000
+//!
+//! [index]
+//! max_tokens = 4000
+//!
+//! [log]
+//! queries = "full"               # the words of a search: "full", "hash" or "off"
+//! values = false                 # the values of a call's arguments, not just their names
+//! max_bytes = 10000000           # a file is rotated at this size
+//! ```
+//!
+//! `-` and `_` are the same in these keys. JSON may have comments and trailing commas. A server may also be of `type`
+//! `http` with a `url`. Keys that are unknown are passed over where other clients may have put them.
+
+mod duration;
+mod entry;
+mod expansion;
+mod jsonc;
+mod node;
+mod reader;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use skills::catalog::IndexOptions;
 use skills::discovery::{Limits, SkillRoot};
 use skills::entry_id::ServerName;
-use skills::problem::Problem;
+use skills::problem::{Problem, ProblemKind};
 
+use self::expansion::Expansion;
+use self::node::Fault;
 use crate::access_log::LogOptions;
 use crate::surroundings::Environment;
+
+/// How long a start may take by default: a first one downloads the package, which took up to 77 s.
+pub const START_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a call may take by default: longer than any but a stuck one.
+pub const TIMEOUT: Duration = Duration::from_secs(600);
+/// After how long without a call a server is stopped by default.
+pub const IDLE: Duration = Duration::from_secs(600);
 
 /// A configuration as read, nothing expanded yet.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +66,8 @@ pub struct Config {
     pub path: Option<PathBuf>,
     /// The servers by name; a faulty entry is here too, as what it is.
     pub servers: BTreeMap<ServerName, ServerConfig>,
-    /// The skill roots (`skills = [...]`, relative to the file).
+    /// The skill roots (`skills = [...]`), relative ones joined to the file's directory; `~/` stays until
+    /// [`Config::expand_home`].
     pub skills: Vec<SkillRoot>,
     /// How far discovery goes.
     pub limits: Limits,
@@ -62,8 +110,8 @@ pub enum Transport {
     Invalid(Problem),
 }
 
-/// A stdio server as written, variables unexpanded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A stdio server as written, variables unexpanded. Its `Debug` shows no values, which may be secrets.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct StdioConfig {
     /// `command`.
     pub command: String,
@@ -75,7 +123,7 @@ pub struct StdioConfig {
     pub cwd: Option<String>,
 }
 
-/// A server ready to be started: everything expanded.
+/// A server ready to be started: everything expanded. Its `Debug` shows no values, which may be secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Launch {
     /// The program.
@@ -96,23 +144,156 @@ impl Config {
     /// # Errors
     /// Only when the file can't be read or is no JSON or TOML at all; a faulty entry is a problem of that entry alone.
     pub fn load(path: &Path) -> Result<Self, Problem> {
-        let _ = path;
-        todo!()
+        let unreadable = |error: std::io::Error| {
+            Problem::new(
+                ProblemKind::Configuration,
+                format!("cannot be read: {error}"),
+            )
+            .at_file(path, None)
+        };
+        let absolute = std::path::absolute(path).map_err(unreadable)?;
+        let bytes = std::fs::read(path).map_err(unreadable)?;
+        let config = match std::str::from_utf8(&bytes) {
+            Ok(source) => reader::read(&absolute, source),
+            Err(error) => {
+                let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+                Err(Fault::new(
+                    node::line_at(&valid, valid.len()),
+                    "is not UTF-8",
+                ))
+            }
+        };
+        let config = config.map_err(|fault| problem(&absolute, fault))?;
+        Ok(Self {
+            path: Some(absolute),
+            ..config
+        })
+    }
+
+    /// Expands `~/` at the start of skill roots. Without a home directory these roots become problems.
+    pub fn expand_home(&mut self, environment: &Environment) {
+        for mut root in std::mem::take(&mut self.skills) {
+            if let Some(path) = expansion::in_home(&root.path, environment) {
+                root.path = path;
+                self.skills.push(root);
+            } else {
+                let message = format!(
+                    "the skills in {} can't be found, since HOME is not set",
+                    root.path.display()
+                );
+                let problem =
+                    Problem::new(ProblemKind::Configuration, message).hint("write the whole path");
+                self.problems.push(match &self.path {
+                    Some(path) => problem.at_file(path, None),
+                    None => problem,
+                });
+            }
+        }
     }
 }
 
 impl ServerConfig {
-    /// Expands `${VAR}`, `${VAR:-default}` and `${env:VAR}`.
+    /// Expands `${VAR}`, `${VAR:-default}` and `${env:VAR}`, and `~/` at the start of `command` and `cwd`. `config` is the
+    /// absolute path of the file.
     ///
     /// # Errors
-    /// An unresolved variable, named with the file and the line of the entry.
+    /// Every unresolved variable, named with the file and the line of the entry; for an entry that can't be used, what is wrong
+    /// with it.
     pub fn launch(
         &self,
         name: &ServerName,
         config: &Path,
         environment: &Environment,
     ) -> Result<Launch, Problem> {
-        let _ = (name, config, environment);
-        todo!()
+        let stdio = match &self.transport {
+            Transport::Stdio(stdio) => stdio,
+            Transport::Http { .. } => {
+                return Err(Problem::new(
+                    ProblemKind::Server,
+                    "HTTP servers are not supported yet",
+                )
+                .at_file(config, Some(self.line)));
+            }
+            Transport::Invalid(problem) => return Err(problem.clone()),
+        };
+        let mut expansion = Expansion::new(environment);
+        let command = expansion.path("`command`", &stdio.command);
+        let args = stdio.args.iter();
+        let args = args
+            .map(|argument| expansion.text("`args`", argument))
+            .collect();
+        let own_environment: BTreeMap<_, _> = stdio
+            .env
+            .iter()
+            .map(|(name, value)| {
+                (
+                    name.clone(),
+                    expansion.text(&format!("`env.{name}`"), value),
+                )
+            })
+            .collect();
+        let cwd = stdio.cwd.as_deref().map(|cwd| expansion.path("`cwd`", cwd));
+        let fault = expansion.into_fault().or_else(|| {
+            command.is_empty().then(|| {
+                (
+                    "`command` is empty once its variables are expanded".into(),
+                    "set them".into(),
+                )
+            })
+        });
+        if let Some((message, hint)) = fault {
+            let message = format!("server `{name}`: {message}");
+            return Err(Problem::new(ProblemKind::Configuration, message)
+                .at_file(config, Some(self.line))
+                .hint(hint));
+        }
+        let mut environment = environment.clone();
+        environment.extend(
+            own_environment
+                .iter()
+                .map(|(name, value)| (name.into(), value.into())),
+        );
+        let home = config.parent().unwrap_or(Path::new(""));
+        Ok(Launch {
+            command,
+            args,
+            environment,
+            directory: cwd.map_or_else(|| home.to_owned(), |cwd| home.join(cwd)),
+            own_environment,
+        })
     }
 }
+
+impl fmt::Debug for StdioConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StdioConfig")
+            .field("command", &self.command)
+            .field("args", &self.args.len())
+            .field("env", &self.env.keys())
+            .field("cwd", &self.cwd)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Launch")
+            .field("command", &self.command)
+            .field("args", &self.args.len())
+            .field("environment", &self.environment.len())
+            .field("directory", &self.directory)
+            .field("own_environment", &self.own_environment.keys())
+            .finish()
+    }
+}
+
+fn problem(path: &Path, fault: Fault) -> Problem {
+    Problem {
+        hint: fault.hint,
+        ..Problem::new(ProblemKind::Configuration, fault.message)
+    }
+    .at_file(path, Some(fault.line))
+}
+
+#[cfg(test)]
+mod tests;

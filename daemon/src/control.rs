@@ -1,1 +1,189 @@
-//! control
+//! The control socket, as the daemon serves it: who may connect, and what a request does.
+//!
+//! Every call passes here: found, checked against its schema, let through the gate, logged exactly once.
+
+mod call;
+mod connection;
+mod lines;
+mod methods;
+mod payload;
+mod validators;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use skills::problem::{Problem, ProblemKind};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::access_log::{AccessLog, Event};
+use crate::caller::Callers;
+use crate::catalog::Snapshots;
+use crate::protocol::{About, ErrorObject, Nothing, method};
+use crate::servers::Servers;
+
+pub use validators::Validators;
+
+/// How long the end of the daemon waits for replies that are under way.
+const LAST_REPLIES: Duration = Duration::from_secs(3);
+
+/// How long accepting rests after it failed (no file descriptor left, for one).
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Everything that requests are answered from.
+#[derive(Debug)]
+pub struct Context {
+    /// The catalog.
+    pub snapshots: Snapshots,
+    /// The servers.
+    pub servers: Servers,
+    /// The access log.
+    pub log: AccessLog,
+    /// Identifies who asks.
+    pub callers: Arc<Callers>,
+    /// What this daemon is.
+    pub about: About,
+    /// Where results that are too long for a line go: the runtime directory.
+    pub runtime: PathBuf,
+    /// Ends the daemon; also what `stop` does.
+    pub shutdown: CancellationToken,
+    /// The schemas, made ready.
+    pub validators: Validators,
+}
+
+/// Serves the socket until the daemon is shut down, then waits a moment for replies that are under way.
+pub async fn serve(listener: UnixListener, context: Arc<Context>) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = context.shutdown.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(welcome(stream, context.clone()));
+                }
+                Err(e) => {
+                    tracing::warn!("a connection could not be accepted: {e}");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+    drop(listener);
+    let ended = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(LAST_REPLIES, ended).await.is_err() {
+        tracing::warn!("the last connections were cut off");
+    }
+}
+
+/// Checks who connects, and serves them.
+async fn welcome(stream: UnixStream, context: Arc<Context>) {
+    let served = async {
+        let credentials = stream.peer_cred()?;
+        if !admitted(credentials.uid(), context.about.uid) {
+            return connection::refuse(stream, credentials.uid()).await;
+        }
+        let pid = credentials
+            .pid()
+            .and_then(|pid| u32::try_from(pid).ok())
+            .unwrap_or_default();
+        let caller = context.callers.identify(pid, credentials.uid());
+        connection::serve(stream, caller, context).await
+    };
+    // A client that is gone is no news.
+    if let Err(e) = served.await {
+        tracing::debug!("a connection broke off: {e}");
+    }
+}
+
+/// Whether a user may use the socket: the daemon's own, and root, who could do anything anyway.
+const fn admitted(caller: u32, daemon: u32) -> bool {
+    caller == daemon || caller == 0
+}
+
+impl connection::Service for Context {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn shutdown(&self) -> &CancellationToken {
+        &self.shutdown
+    }
+
+    async fn keep(&self, json: String) -> io::Result<PathBuf> {
+        payload::keep(&self.runtime, json).await
+    }
+
+    async fn handle(
+        self: Arc<Self>,
+        request: connection::Request,
+    ) -> Result<Box<RawValue>, ErrorObject> {
+        let snapshot = self.snapshots.current();
+        match request.method.as_str() {
+            method::STATUS => {
+                let Nothing {} = parameters(&request)?;
+                answer(&methods::status(&snapshot, &self.about, request.caller.uid))
+            }
+            method::LIST => answer(&methods::list(&snapshot, &parameters(&request)?)?),
+            method::DESCRIBE => {
+                let asked: crate::protocol::Describe = parameters(&request)?;
+                let description = methods::describe(&snapshot, &asked.entry)?;
+                if asked.shown {
+                    let entry = description.id.clone();
+                    self.log.record(request.caller, Event::Show { entry }).await;
+                }
+                answer(&description)
+            }
+            method::CALL => {
+                let asked = parameters(&request)?;
+                answer(&call::call(&self, &snapshot, asked, request).await?)
+            }
+            method::STOP => {
+                self.shutdown.cancel();
+                answer(&Nothing {})
+            }
+            other => Err(ErrorObject::protocol(
+                ErrorObject::METHOD_NOT_FOUND,
+                format!("there is no method `{other}`"),
+            )),
+        }
+    }
+}
+
+fn parameters<T: DeserializeOwned>(request: &connection::Request) -> Result<T, ErrorObject> {
+    serde_json::from_str(request.params.get()).map_err(|e| {
+        ErrorObject::protocol(
+            ErrorObject::INVALID_PARAMS,
+            format!("the parameters of `{}` can't be read: {e}", request.method),
+        )
+    })
+}
+
+fn answer<T: Serialize>(value: &T) -> Result<Box<RawValue>, ErrorObject> {
+    serde_json::value::to_raw_value(value).map_err(|e| {
+        Problem::new(
+            ProblemKind::Internal,
+            format!("the answer can't be written: {e}"),
+        )
+        .into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::admitted;
+
+    #[test]
+    fn only_the_own_user_and_root_are_admitted() {
+        assert!(admitted(1000, 1000));
+        assert!(admitted(0, 1000));
+        assert!(!admitted(1001, 1000));
+        assert!(!admitted(1000, 0));
+    }
+}

@@ -2,32 +2,59 @@
 //!
 //! rmcp lives below this module and nowhere else.
 
-use std::time::Duration;
+mod calling;
+mod connection;
+mod envelope;
+mod failure;
+mod launcher;
+mod lines;
+mod listing;
+mod member;
+mod server_log;
+mod supervisor;
+mod tap;
+#[cfg(test)]
+mod tests;
+mod ticket;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use skills::entry_id::ServerName;
-use skills::problem::Problem;
+use skills::problem::{Problem, ProblemKind};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use self::launcher::{GuardLauncher, Launcher};
+use self::member::{Member, Shared, stop_all};
+use self::supervisor::Message;
 use crate::cache::DefinitionCache;
-use crate::catalog::Updates;
+use crate::catalog::{SourceUpdate, Updates};
 use crate::config::Config;
 use crate::surroundings::Surroundings;
 
+/// How many servers are started at once to be listed.
+const STARTS_AT_ONCE: usize = 4;
+
 /// Every configured server.
-#[derive(Clone, Debug)]
-pub struct Servers {}
+#[derive(Clone)]
+pub struct Servers(Arc<Shared>);
 
 /// What a call needs beside the tool and its arguments.
 #[derive(Debug)]
 pub struct CallOptions {
-    /// How long it may take; `None` is the server's own setting.
+    /// How long it may take, a start of the server included; `None` is the server's own setting, a start not included.
     pub timeout: Option<Duration>,
     /// Cancels the call at the server too.
     pub cancelled: CancellationToken,
     /// Where progress goes.
-    pub progress: Option<tokio::sync::mpsc::UnboundedSender<Progress>>,
+    pub progress: Option<mpsc::UnboundedSender<Progress>>,
 }
 
 /// Progress of a call as the server reported it.
@@ -50,24 +77,80 @@ pub struct CallResult {
     pub is_error: bool,
 }
 
+impl fmt::Debug for Servers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Expanded configurations hold secrets.
+        f.debug_struct("Servers").finish_non_exhaustive()
+    }
+}
+
 impl Servers {
     /// Makes the set of servers; nothing is started. Must be called inside a tokio runtime.
     pub fn new(surroundings: Surroundings, cache: DefinitionCache, updates: Updates) -> Self {
-        let _ = (surroundings, cache, updates);
-        todo!()
+        let launcher = Arc::new(GuardLauncher {
+            executable: surroundings.executable.clone(),
+        });
+        Self::with_launcher(surroundings, cache, updates, launcher)
+    }
+
+    fn with_launcher(
+        surroundings: Surroundings,
+        cache: DefinitionCache,
+        updates: Updates,
+        launcher: Arc<dyn Launcher>,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            surroundings,
+            launcher,
+            cache,
+            updates,
+            members: Mutex::default(),
+        }))
     }
 
     /// Takes over a configuration: says every server to the catalog (from the cache where it knows them), stops those that are gone or
     /// were changed.
     pub async fn configure(&self, config: &Config) {
-        let _ = config;
-        todo!()
+        let ended = {
+            let mut members = self.members();
+            let mut before = std::mem::take(&mut *members);
+            let mut ended = Vec::new();
+            for (name, server) in &config.servers {
+                let (member, replaced) = self.0.member(config, name, server, before.remove(name));
+                members.insert(name.clone(), member);
+                ended.extend(replaced);
+            }
+            for (name, member) in before {
+                let _ = self.0.updates.send(SourceUpdate::Removed { name });
+                ended.push(member);
+            }
+            ended
+        };
+        stop_all(ended).await;
     }
 
     /// Lists the servers whose definitions are missing, stale or a day old, four at a time, and stops them again. Returns when all
     /// were tried.
     pub async fn refresh(&self) {
-        todo!()
+        let permits = Arc::new(Semaphore::new(STARTS_AT_ONCE));
+        let mut tasks = JoinSet::new();
+        let now = SystemTime::now();
+        for member in self.members().values() {
+            if let Member::Supervised(server) = member
+                && server.needs_refresh(now)
+            {
+                let (inbox, permits) = (server.inbox.clone(), Arc::clone(&permits));
+                tasks.spawn(async move {
+                    let _permit = permits.acquire().await;
+                    let (done, refreshed) = oneshot::channel();
+                    // A task that was stopped meanwhile drops its end, and that will do.
+                    if inbox.send(Message::Refresh(done)).is_ok() {
+                        let _ = refreshed.await;
+                    }
+                });
+            }
+        }
+        tasks.join_all().await;
     }
 
     /// Calls a tool, starting its server when it does not run.
@@ -81,12 +164,45 @@ impl Servers {
         arguments: Map<String, Value>,
         options: CallOptions,
     ) -> Result<CallResult, Problem> {
-        let _ = (server, tool, arguments, options);
-        todo!()
+        let call = {
+            let members = self.members();
+            let member = members.get(server).ok_or_else(|| {
+                let message = format!("there is no server {server} in the configuration");
+                Problem::new(ProblemKind::NotFound, message)
+            })?;
+            match member {
+                Member::Unavailable(problem) => return Err(problem.clone()),
+                Member::Supervised(supervised) => calling::Call {
+                    server: server.clone(),
+                    tool: tool.to_owned(),
+                    arguments,
+                    inbox: supervised.inbox.clone(),
+                    settings: supervised.settings.borrow().clone(),
+                    log_path: supervised.log_path.clone(),
+                },
+            }
+        };
+        call.run_to_end(options).await
     }
 
     /// Stops every server and waits until nothing is left of them.
     pub async fn stop(&self) {
-        todo!()
+        let members = std::mem::take(&mut *self.members());
+        stop_all(members.into_values()).await;
     }
+
+    fn members(&self) -> MutexGuard<'_, BTreeMap<ServerName, Member>> {
+        // Members are put in and taken out whole, so a panic elsewhere does not spoil them.
+        self.0
+            .members
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A limit as a point in time; one that the clock can't say is as good as none.
+fn deadline(limit: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or(now + FAR)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 
 /// An environment, as `shelf mount` was given it.
@@ -18,8 +19,8 @@ pub struct Directories {
     pub runtime: PathBuf,
 }
 
-/// Everything that the daemon knows of its surroundings.
-#[derive(Clone, Debug)]
+/// Everything that the daemon knows of its surroundings. Its `Debug` shows no variable, which may be a secret.
+#[derive(Clone)]
 pub struct Surroundings {
     /// The places that it writes to.
     pub directories: Directories,
@@ -27,4 +28,14 @@ pub struct Surroundings {
     pub environment: Environment,
     /// The `shelf` binary itself, for `__guard`.
     pub executable: PathBuf,
+}
+
+impl fmt::Debug for Surroundings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Surroundings")
+            .field("directories", &self.directories)
+            .field("environment", &self.environment.len())
+            .field("executable", &self.executable)
+            .finish()
+    }
 }

@@ -1,51 +1,117 @@
 //! The arguments of a call: from flags or JSON to an object that fits the tool's schema.
+//!
+//! Nothing is guessed. A flag is the exact name of a property; what its text means follows from the schema alone:
+//!
+//! * A text that the schema allows as a string is that string, whatever it looks like: no number, no `null`, no `true`.
+//! * One exception: where an object (or an array) is allowed, a text that begins with `{` (or `[`) and is JSON is that object,
+//!   also beside a string. Whether it fits is for the [`Validator`] to say. To send such a text as a string use JSON.
+//! * Without a type in the schema everything is allowed, strings among it.
+//! * A number must come out as it was written, else it is refused.
+//! * An array is one JSON array, or a flag for each of its items.
+//!
+//! A flag passes three steps: its words are found (`flags`), its parameter is looked up by name (`parameters`), its texts become
+//! a value (`value`). Other ways to write a name or a text have their place before the second and the third.
+
+mod flags;
+mod json;
+pub mod nearest;
+mod number;
+mod parameters;
+mod schema;
+mod validator;
+mod value;
+
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Map, Value};
 
+use self::flags::Flags;
+use self::parameters::Parameters;
+pub use self::validator::Validator;
+use crate::definition;
 use crate::entry_id::EntryId;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 use crate::tool::Tool;
 
 /// Reads the flags after the id by the tool's schema: a string stays a string even when it looks like a number.
 ///
+/// `--name value`, `--name=value`, for a boolean also `--name` and `--no-name`.
+///
 /// # Errors
-/// [`ProblemKind::Arguments`](crate::problem::ProblemKind::Arguments): an unknown flag (with the nearest names), a
+/// [`ProblemKind::Arguments`]: an unknown flag (with the nearest names), a
 /// flag without its value, a value that its schema does not allow.
 pub fn parse_flags(
     tool: &Tool,
     id: &EntryId,
     flags: &[String],
 ) -> Result<Map<String, Value>, Problem> {
-    let _ = (tool, id, flags);
-    todo!()
+    let root = schema::of(tool)?;
+    let parameters = Parameters::of(&root);
+    Flags::read(flags, &parameters)
+        .and_then(|flags| flags.into_arguments(&parameters))
+        .map_err(|refusal| {
+            let remedy = refusal.hint.map(|hint| format!("{hint}; "));
+            refused(tool, id)(
+                format!("{}\n{}", refusal.message, parameters.table(id)),
+                remedy.unwrap_or_default(),
+            )
+        })
 }
 
-/// A tool's schema made ready for checking; the daemon keeps one a tool.
-#[derive(Debug)]
-pub struct Validator(());
-
-impl Validator {
-    /// Compiles the tool's `inputSchema`. Never fetches a `$ref` from the network.
-    ///
-    /// # Errors
-    /// [`ProblemKind::MalformedTool`](crate::problem::ProblemKind::MalformedTool) when the schema itself can't be used.
-    pub fn new(tool: &Tool) -> Result<Self, Problem> {
-        let _ = tool;
-        todo!()
+/// Reads a call's arguments as JSON.
+///
+/// # Errors
+/// [`ProblemKind::Arguments`]: not JSON, not an object, a key that stands twice, a number that could not be sent as it was written.
+pub fn parse_json(text: &str) -> Result<Map<String, Value>, Problem> {
+    let problem = |message: String| {
+        Problem::new(ProblemKind::Arguments, message)
+            .hint("arguments are one JSON object, such as '{\"name\": \"value\"}'")
+    };
+    match json::parse(text) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(other) => Err(problem(format!(
+            "the arguments must be a JSON object, not {}",
+            schema::Kind::of(&other).with_article()
+        ))),
+        Err(error) => Err(problem(format!(
+            "the arguments can't be read as JSON: {error}"
+        ))),
     }
+}
 
-    /// Checks arguments before anything is sent.
-    ///
-    /// # Errors
-    /// [`ProblemKind::Arguments`](crate::problem::ProblemKind::Arguments): every fault with its place, the tool's
-    /// arguments, and as the hint a command that would work.
-    pub fn check(
-        &self,
-        tool: &Tool,
-        id: &EntryId,
-        arguments: &Map<String, Value>,
-    ) -> Result<(), Problem> {
-        let _ = (tool, id, arguments);
-        todo!()
+/// Joins arguments that were given as JSON with those given as flags.
+///
+/// # Errors
+/// [`ProblemKind::Arguments`] when both have one name: neither is taken to be meant.
+pub fn merge(
+    base: Map<String, Value>,
+    flags: Map<String, Value>,
+) -> Result<Map<String, Value>, Problem> {
+    let mut merged = base;
+    for (name, value) in flags {
+        if merged.contains_key(&name) {
+            return Err(Problem::new(
+                ProblemKind::Arguments,
+                format!("{name} is given twice, as JSON and as a flag"),
+            )
+            .hint(format!(
+                "leave out one of the two: --{name}, or it in the JSON"
+            )));
+        }
+        merged.insert(name, value);
+    }
+    Ok(merged)
+}
+
+/// Makes the problem of a refused call: what was wrong, then the remedy and a command that would work.
+fn refused(tool: &Tool, id: &EntryId) -> impl Fn(String, String) -> Problem {
+    let (server, _) = id.as_str().split_once('/').unwrap_or((id.as_str(), ""));
+    let (server, name) = (server.to_owned(), tool.name.clone());
+    let example = definition::example_call(tool, id);
+    move |message, remedy| {
+        Problem::new(ProblemKind::Arguments, message)
+            .at_server(server.clone(), Some(&name))
+            .hint(format!("{remedy}a call that would work: {example}"))
     }
 }

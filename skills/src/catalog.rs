@@ -1,15 +1,25 @@
 //! The catalog: one immutable snapshot of every entry and the tree they form.
 
+mod differences;
+mod find;
+#[cfg(test)]
+pub(crate) mod fixtures;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::entry_id::{EntryId, ServerName};
+use crate::layout::Layout;
 use crate::problem::Problem;
 use crate::server::{Server, ServerState};
 use crate::skill::Skill;
 use crate::tool::Tool;
 use crate::tree::Directory;
+
+pub use differences::{Known, differences};
 
 /// What a snapshot is made from.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +80,7 @@ pub struct Snapshot {
     pub collisions: Vec<Problem>,
     /// The tree that the mount and the mirror show.
     pub tree: Arc<Directory>,
+    layout: Layout,
 }
 
 impl Snapshot {
@@ -80,24 +91,40 @@ impl Snapshot {
         options: IndexOptions,
         first_seen: &mut dyn FirstSeen,
     ) -> Self {
-        let _ = (previous, sources, options, first_seen);
-        todo!()
-    }
-
-    /// Finds an entry by its id, or by a path of the entry relative to the mount point (`mcp/<server>/<tool>.md`,
-    /// `.schemas/<server>/<tool>.json`, `skills/<skill>` and everything below it).
-    ///
-    /// # Errors
-    /// [`ProblemKind::NotFound`](crate::problem::ProblemKind::NotFound) with the nearest ids.
-    pub fn find(&self, id_or_path: &str) -> Result<(EntryId, Entry), Problem> {
-        let _ = id_or_path;
-        todo!()
+        let layout = Layout::place(
+            previous.map(|snapshot| &snapshot.layout),
+            &sources,
+            options,
+            first_seen,
+        );
+        Self {
+            generation: previous.map_or(1, |snapshot| snapshot.generation + 1),
+            entries: entries(&layout),
+            sources,
+            collisions: layout.collisions().to_vec(),
+            tree: layout.root().clone(),
+            layout,
+        }
     }
 
     /// The file name under which a server's directory stands in `mcp/` and `.schemas/`.
     pub fn server_file_name(&self, server: &ServerName) -> Option<String> {
-        let _ = server;
-        todo!()
+        let placed = self.layout.servers().get(server)?;
+        Some(placed.content.file_name.clone())
+    }
+
+    /// Every entry with its summary, in order of id: the lines of ALL.md as data.
+    pub fn summaries(&self) -> impl Iterator<Item = (&EntryId, &str)> {
+        // Groups are in order of prefix, but the skills of named sources stand among the others.
+        let mut lines: Vec<_> = self
+            .layout
+            .groups()
+            .iter()
+            .flat_map(|group| group.lines())
+            .map(|line| (&line.id, line.summary.as_str()))
+            .collect();
+        lines.sort_by_key(|(id, _)| *id);
+        lines.into_iter()
     }
 
     /// Every problem: those of the sources, then collisions.
@@ -110,9 +137,18 @@ impl Snapshot {
     }
 }
 
-/// One line of the journal for each difference of the definitions: `+ id`, `~ id`, `- id`, one line a *server* when a
-/// server is first seen (`+ github/ 26 tools`).
-pub fn differences(before: Option<&Snapshot>, after: &Snapshot) -> Vec<String> {
-    let _ = (before, after);
-    todo!()
+fn entries(layout: &Layout) -> BTreeMap<EntryId, Entry> {
+    let tools = layout.servers().values().flat_map(|placed| {
+        let server = &placed.content.server;
+        placed.content.tools.iter().map(|placed| {
+            let server = server.clone();
+            let tool = placed.tool.clone();
+            (placed.id.clone(), Entry::Tool { server, tool })
+        })
+    });
+    let skills = layout
+        .skills()
+        .iter()
+        .map(|placed| (placed.id.clone(), Entry::Skill(placed.skill.clone())));
+    tools.chain(skills).collect()
 }

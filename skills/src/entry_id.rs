@@ -1,5 +1,6 @@
 //! The id of an entry: what a user types, a log line names and an index lists.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -53,5 +54,12 @@ impl EntryId {
 impl fmt::Display for EntryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// An id is ordered and hashed as its text is.
+impl Borrow<str> for EntryId {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }

@@ -1,23 +1,121 @@
 //! File names for names that come from strangers (DESIGN, "File names" and "Names").
+//!
+//! It knows nothing of servers, tools or skills: what wants a name is a name and a source.
+
+mod allotment;
+mod nearest;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write;
+
+use data_encoding::BASE32_NOPAD;
+use percent_encoding::percent_decode_str;
+
+use crate::summary::is_invisible;
+
+pub(crate) use allotment::{Claim, Taken, Ties, allot};
+pub(crate) use nearest::nearest;
 
 /// The longest file name, in bytes, with room for `.json` and the collision suffix.
 pub const MAX_BYTES: usize = 240;
 
+/// What stands for the empty name: a `%` without its digits, which no other name becomes.
+const EMPTY: &str = "%";
+
+/// How many base32 letters a suffix has.
+const LETTERS: usize = 6;
+
 /// Encodes a name so that it can stand as one path component: `/`, NUL, control characters, a leading `.`, `%` and `~`
 /// percent-encoded, reversibly; an over-long name is cut and given `~` and a hash. Never empty, `.` or `..`.
+///
+/// Characters that break a line or can't be seen (C1, U+2028, U+2029, bidi, zero-width) are encoded as well.
 pub fn encode(name: &str) -> String {
-    let _ = name;
-    todo!()
+    if name.is_empty() {
+        return EMPTY.to_owned();
+    }
+    let encoded = escape(name);
+    if encoded.len() <= MAX_BYTES {
+        return encoded;
+    }
+    format!(
+        "{}~{}",
+        cut(&encoded, MAX_BYTES - 1 - LETTERS),
+        letters("", name, LETTERS)
+    )
 }
 
 /// The name that [`encode`] was given; `None` for what it can't have made, or when the name was cut.
 pub fn decode(file_name: &str) -> Option<String> {
-    let _ = file_name;
-    todo!()
+    if file_name == EMPTY {
+        return Some(String::new());
+    }
+    let name = percent_decode_str(file_name).decode_utf8().ok()?;
+    (encode(&name) == file_name && !file_name.contains('~')).then(|| name.into_owned())
 }
 
 /// The encoded name with the collision suffix: `~` and six base32 letters of a hash of source and original name.
 pub fn with_suffix(name: &str, source: &str) -> String {
-    let _ = (name, source);
-    todo!()
+    suffixed(name, source, LETTERS)
+}
+
+/// [`with_suffix`] with a hash of any length; the name gives way, never the hash.
+fn suffixed(name: &str, source: &str, count: usize) -> String {
+    let encoded = encode(name);
+    format!(
+        "{}~{}",
+        cut(&encoded, MAX_BYTES + LETTERS - count),
+        letters(source, name, count)
+    )
+}
+
+fn escape(name: &str) -> String {
+    let mut encoded = String::with_capacity(name.len());
+    for (at, character) in name.char_indices() {
+        if at == 0 && character == '.' || must_encode(character) {
+            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+                write!(encoded, "%{byte:02X}").expect("writing to a string can't fail");
+            }
+        } else {
+            encoded.push(character);
+        }
+    }
+    encoded
+}
+
+/// Whether a character can't stand in a file name, has a meaning of its own in our names, or hides what a terminal or a
+/// reader would see.
+fn must_encode(character: char) -> bool {
+    matches!(character, '/' | '%' | '~') || is_invisible(character)
+}
+
+/// The longest beginning of at most `max` bytes that ends neither inside a character nor inside an escape.
+fn cut(encoded: &str, max: usize) -> &str {
+    if encoded.len() <= max {
+        return encoded;
+    }
+    let mut end = max;
+    while !encoded.is_char_boundary(end) {
+        end -= 1;
+    }
+    let inside_escape = encoded.as_bytes()[..end]
+        .iter()
+        .rev()
+        .take(2)
+        .position(|byte| *byte == b'%');
+    &encoded[..inside_escape.map_or(end, |digits| end - digits - 1)]
+}
+
+/// The first `count` letters of the hash of a source and a name.
+fn letters(source: &str, name: &str, count: usize) -> String {
+    let mut hasher = blake3::Hasher::new();
+    // The length keeps (`ab`, `c`) and (`a`, `bc`) apart.
+    hasher.update(&(source.len() as u64).to_le_bytes());
+    hasher.update(source.as_bytes());
+    hasher.update(name.as_bytes());
+    let mut letters = BASE32_NOPAD
+        .encode(hasher.finalize().as_bytes())
+        .to_ascii_lowercase();
+    letters.truncate(count);
+    letters
 }

@@ -1,0 +1,88 @@
+//! The command line: one file a command, each with its arguments, whose comments are the help, and one function.
+
+mod call;
+mod list;
+mod log;
+mod mirror;
+mod mount;
+mod show;
+mod sources;
+mod status;
+mod unmount;
+
+#[cfg(test)]
+mod tests;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::environment::Environment;
+use crate::error::{CommandError, CommandResult};
+use crate::ui::Ui;
+
+/// Every MCP tool and every skill on one shelf
+///
+/// Toolshelf shows MCP tools and skills as a read-only directory of small text files: look with ls, grep and cat, then call what you found.
+#[derive(Debug, Parser)]
+#[command(
+    name = "shelf",
+    version,
+    max_term_width = 100,
+    after_help = "Example:\n  \
+        shelf mount ~/tools --config .mcp.json --skills ~/.agents/skills\n  \
+        grep -ri screenshot ~/tools/mcp\n  \
+        shelf call everything/echo --message hello\n  \
+        shelf unmount ~/tools"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Mount(mount::Arguments),
+    Unmount(unmount::Arguments),
+    Mirror(mirror::Arguments),
+    Status(status::Arguments),
+    List(list::Arguments),
+    Show(show::Arguments),
+    Call(call::Arguments),
+    Log(log::Arguments),
+}
+
+/// Reads the command line and does what it says.
+pub(crate) fn main() -> ExitCode {
+    let environment = Environment::read();
+    let ui = Ui::new(environment.no_color());
+    let result = match Arguments::try_parse() {
+        Ok(arguments) => run(arguments.command, &environment, &ui),
+        Err(error) => {
+            return match ui.clap(&error) {
+                Ok(()) => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2)),
+                Err(error) => ExitCode::from(CommandError::from(error).exit_code()),
+            };
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            ui.error(&error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
+    match command {
+        Command::Mount(arguments) => mount::run(&arguments, environment, ui),
+        Command::Unmount(arguments) => unmount::run(&arguments, environment, ui),
+        Command::Mirror(arguments) => mirror::run(&arguments, environment, ui),
+        Command::Status(arguments) => status::run(&arguments, environment, ui),
+        Command::List(arguments) => list::run(&arguments, environment, ui),
+        Command::Show(arguments) => show::run(&arguments, environment, ui),
+        Command::Call(arguments) => call::run(&arguments, environment, ui),
+        Command::Log(arguments) => log::run(&arguments, environment, ui),
+    }
+}

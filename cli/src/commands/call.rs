@@ -1,0 +1,148 @@
+//! `shelf call`.
+
+mod content;
+mod files;
+mod input;
+mod output;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use daemon::client::Client;
+use daemon::protocol::{Call, Describe, Description};
+use serde_json::{Map, Value};
+use skills::arguments::{merge, parse_flags};
+use skills::problem::{Problem, ProblemKind};
+
+use crate::duration;
+use crate::environment::Environment;
+use crate::error::{CommandResult, usage};
+use crate::interrupt;
+use crate::selection::{Which, target};
+use crate::ui::Ui;
+
+/// Call a tool and print its result
+///
+/// After the ID every flag is the tool's own, by its schema: everything/echo --message hello. Options of shelf stand before the ID.
+///
+/// Standard output is only the result: text blocks as they are. An error of the tool goes to standard error, with exit code 1. Images, audio and
+/// blobs are written to files, whose paths go to standard error.
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "shelf call [OPTIONS] <ID> [TOOL FLAGS]...",
+    after_help = "Example:\n  \
+        shelf call everything/echo --message hello\n  \
+        shelf call --timeout 30s --args '{\"a\": 1, \"b\": 2}' everything/get-sum\n  \
+        shelf call everything/echo --help"
+)]
+pub(crate) struct Arguments {
+    /// Take the arguments from a JSON object: the text itself, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    args: Option<String>,
+
+    /// Give up after this long, and cancel the call at the server [default: the server's own setting]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    timeout: Option<Duration>,
+
+    /// Print the whole result as the server sent it, errors too
+    #[arg(long, conflicts_with_all = ["data", "out"])]
+    json: bool,
+
+    /// Print the structured content, or the only text block when it is JSON; anything else is exit code 65
+    #[arg(long, conflicts_with = "out")]
+    data: bool,
+
+    /// Write images, audio and blobs there: a file for the only one, a directory, or - for standard output
+    #[arg(long, value_name = "FILE|DIR|-")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    which: Which,
+
+    /// The tool's id or its path in a mount, then its own flags
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        value_name = "ID [TOOL FLAGS]"
+    )]
+    words: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
+    let (id, flags) = arguments
+        .words
+        .split_first()
+        .ok_or_else(|| usage("an id is missing"))?;
+    let target = target(id)?;
+    let given = arguments.args.as_deref().map(input::read).transpose()?;
+    let mut client = arguments
+        .which
+        .connect(environment, target.path.as_deref())?;
+
+    let from_flags = if flags.is_empty() {
+        Map::new()
+    } else {
+        match read_flags(&mut client, &target.entry, flags)? {
+            Flags::Help(definition) => return Ok(ui.text(&definition)?),
+            Flags::Values(values) => values,
+        }
+    };
+    let values = merge(given.unwrap_or_default(), from_flags)?;
+
+    let call = Call {
+        entry: target.entry,
+        arguments: values,
+        timeout_ms: arguments.timeout.map(milliseconds),
+    };
+    let interrupt = interrupt::catch()?;
+    let reply = client.call(&call, Some(&interrupt), &mut |progress| {
+        ui.progress(&output::progress(&progress));
+    })?;
+    let format = match &arguments.out {
+        _ if arguments.json => output::Format::Json,
+        _ if arguments.data => output::Format::Data,
+        Some(place) => output::Format::Text(files::Place::chosen(place)),
+        None => output::Format::Text(files::Place::Private(
+            environment.directories()?.cache.join("results"),
+        )),
+    };
+    output::print(&reply, &format, ui)
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What the words after the id ask for.
+enum Flags {
+    /// The tool's definition, and no call.
+    Help(String),
+    /// A call with these arguments.
+    Values(Map<String, Value>),
+}
+
+fn read_flags(client: &mut Client, entry: &str, flags: &[String]) -> Result<Flags, Problem> {
+    let asks_for_help = flags.iter().any(|flag| flag == "--help");
+    let describe = |client: &mut Client, shown| {
+        client.describe(&Describe {
+            entry: entry.to_owned(),
+            shown,
+        })
+    };
+    let description = describe(client, false)?;
+    let tool = input::tool(&description)?;
+    if asks_for_help && !input::has_parameter(&tool, "help") {
+        // Asked for again, because now somebody reads it, which the log should know.
+        return describe(client, true).map(|Description { text, .. }| Flags::Help(text));
+    }
+    parse_flags(&tool, &description.id, flags)
+        .map(Flags::Values)
+        .map_err(|problem| match input::misplaced(&tool, flags) {
+            Some(ours) if problem.kind == ProblemKind::Arguments => problem.hint(format!(
+                "--{ours} is an option of shelf: put it before the id, shelf call --{ours} … {}",
+                description.id
+            )),
+            _ => problem,
+        })
+}

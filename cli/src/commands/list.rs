@@ -1,0 +1,73 @@
+//! `shelf list`.
+
+use std::fmt::Write as _;
+
+use clap::{Args, ValueEnum};
+use daemon::protocol::{EntryKind, ListFilter, Listing};
+use skills::problem::{Problem, ProblemKind};
+
+use crate::environment::Environment;
+use crate::error::CommandResult;
+use crate::selection::Which;
+use crate::ui::Ui;
+
+/// List the entries, one line each: id — summary
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example:\n  shelf list --server everything\n  shelf list --kind skill --json | jq -r '.entries[].id'"
+)]
+pub(crate) struct Arguments {
+    /// List only the tools of this server
+    #[arg(long, value_name = "NAME")]
+    server: Option<String>,
+
+    /// List only tools, or only skills
+    #[arg(long, value_enum, value_name = "KIND")]
+    kind: Option<Kind>,
+
+    #[command(flatten)]
+    which: Which,
+
+    /// Print the list as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kind {
+    Tool,
+    Skill,
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
+    let filter = ListFilter {
+        server: arguments.server.clone(),
+        kind: arguments.kind.map(|kind| match kind {
+            Kind::Tool => EntryKind::Tool,
+            Kind::Skill => EntryKind::Skill,
+        }),
+    };
+    let listing = arguments.which.connect(environment, None)?.list(&filter)?;
+    if arguments.json {
+        ui.json(&listing)?;
+    } else {
+        ui.text(&lines(&listing))?;
+        for server in &listing.unknown {
+            ui.note(&format!("{server} — not known yet, see shelf status"));
+        }
+    }
+    let filtered = filter != ListFilter::default();
+    if filtered && listing.entries.is_empty() && listing.unknown.is_empty() {
+        return Err(Problem::new(ProblemKind::NotFound, "no entry matches").into());
+    }
+    Ok(())
+}
+
+fn lines(listing: &Listing) -> String {
+    let mut text = String::new();
+    for entry in &listing.entries {
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "{} — {}", entry.id, entry.summary);
+    }
+    text
+}

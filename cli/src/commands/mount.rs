@@ -1,0 +1,86 @@
+//! `shelf mount`.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use daemon::run::{Event, Output};
+use skills::problem::{Problem, ProblemKind};
+
+use super::sources::{Sources, announce};
+use crate::environment::{Environment, absolute};
+use crate::error::CommandResult;
+use crate::ui::Ui;
+use crate::{diagnostics, interrupt, launch};
+
+/// Mount a shelf and return when it can be read
+///
+/// The daemon goes on in the background until `shelf unmount`. Servers are started only to be listed for the first time, and to be called.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example:\n  shelf mount /mnt/tools --config .mcp.json --skills ~/.agents/skills\n  cat /mnt/tools/INDEX.md"
+)]
+pub(crate) struct Arguments {
+    /// Where to mount; made when it is missing [default: ~/tools]
+    #[arg(value_name = "DIR")]
+    directory: Option<PathBuf>,
+
+    #[command(flatten)]
+    sources: Sources,
+
+    /// Stay in the foreground, as systemd and containers want it
+    #[arg(long)]
+    foreground: bool,
+
+    /// Let other users read the mount; permissions are then checked by owner and mode
+    #[arg(long)]
+    allow_other: bool,
+
+    /// Mount even over a directory that is not empty, and hide what it holds
+    #[arg(long)]
+    nonempty: bool,
+
+    /// Print what was mounted as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
+    let mount_point = match &arguments.directory {
+        Some(directory) => absolute(directory)?,
+        None => environment.default_mount_point()?,
+    };
+    make_directory(&mount_point)?;
+    let output = Output::Mount {
+        mount_point,
+        allow_other: arguments.allow_other,
+        nonempty: arguments.nonempty,
+    };
+    let options = arguments.sources.options(environment, output)?;
+    if !arguments.foreground {
+        let interrupt = interrupt::catch()?;
+        let ready = launch::start(options, &interrupt, &mut |message| ui.progress(message))?;
+        return announce(&ready, arguments.json, ui);
+    }
+    diagnostics::print();
+    let mut announced = Ok(());
+    daemon::run::run(options, &mut |event| match event {
+        Event::Progress { message } => ui.progress(&message),
+        ready @ Event::Ready { .. } => announced = announce(&ready, arguments.json, ui),
+    })?;
+    announced
+}
+
+/// Makes a directory that is missing. Anything else about it is for the mount to judge: only it can tell a stale mount.
+fn make_directory(path: &Path) -> Result<(), Problem> {
+    match path.symlink_metadata() {
+        Err(e) if e.kind() == ErrorKind::NotFound => std::fs::create_dir_all(path).map_err(|e| {
+            Problem::new(
+                ProblemKind::Mount,
+                format!("the mount point can't be made: {e}"),
+            )
+            .at_file(path, None)
+        }),
+        _ => Ok(()),
+    }
+}

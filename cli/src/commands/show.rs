@@ -1,0 +1,69 @@
+//! `shelf show`.
+
+use clap::Args;
+use daemon::protocol::{Describe, Description};
+
+use crate::environment::Environment;
+use crate::error::{CommandResult, usage};
+use crate::selection::{Which, target};
+use crate::ui::Ui;
+
+/// Print a tool's definition or a skill's SKILL.md
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example:\n  shelf show everything/echo\n  shelf show --schema everything/echo | jq .inputSchema"
+)]
+pub(crate) struct Arguments {
+    /// Ids, or paths of entries in a mount
+    #[arg(required = true, value_name = "ID")]
+    entries: Vec<String>,
+
+    /// Print the tool as its server sent it
+    #[arg(long)]
+    schema: bool,
+
+    #[command(flatten)]
+    which: Which,
+
+    /// Print one JSON object for each entry, a line each
+    #[arg(long, conflicts_with = "schema")]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
+    for (position, entry) in arguments.entries.iter().enumerate() {
+        let target = target(entry)?;
+        let mut client = arguments
+            .which
+            .connect(environment, target.path.as_deref())?;
+        let description = client.describe(&Describe {
+            entry: target.entry,
+            shown: true,
+        })?;
+        if arguments.json {
+            ui.json(&description)?;
+        } else if arguments.schema {
+            ui.text(&schema(&description)?)?;
+        } else {
+            if position > 0 {
+                ui.data(b"\n")?;
+            }
+            ui.text(&description.text)?;
+        }
+    }
+    Ok(())
+}
+
+fn schema(description: &Description) -> Result<String, skills::problem::Problem> {
+    let Some(tool) = &description.tool else {
+        return Err(usage(format!(
+            "`{}` is a skill, it has no schema",
+            description.id
+        )));
+    };
+    let mut text = skills::json::pretty(&tool.raw);
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Ok(text)
+}

@@ -1,0 +1,116 @@
+//! What a shelf is filled from: the arguments that `mount` and `mirror` share.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use daemon::run::{Event, Options, Output};
+use skills::discovery::SkillRoot;
+use skills::problem::Problem;
+
+use crate::duration;
+use crate::environment::{Environment, absolute};
+use crate::ui::Ui;
+
+/// Where tools and skills come from.
+#[derive(Args, Debug)]
+pub(crate) struct Sources {
+    /// Take servers and settings from FILE: JSON with `mcpServers`, or a shelf.toml
+    ///
+    /// Without it, $XDG_CONFIG_HOME/toolshelf/shelf.toml or mcp.json is taken if there is one. Without that and without --skills, the skills that
+    /// clients share are shown (~/.agents/skills, ~/.claude/skills and the like).
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Add the skills below DIR; the first of several wins where names clash
+    #[arg(long, value_name = "DIR")]
+    skills: Vec<PathBuf>,
+
+    /// Wait at most this long for servers that are not known yet; they appear when they answer
+    #[arg(long, value_name = "SECS", default_value = "10", value_parser = duration::parse)]
+    wait: Duration,
+}
+
+impl Sources {
+    /// The options of a daemon that shows them.
+    pub(crate) fn options(
+        &self,
+        environment: &Environment,
+        output: Output,
+    ) -> Result<Options, Problem> {
+        let config = match &self.config {
+            Some(file) => Some(absolute(file)?),
+            None => environment.default_config(),
+        };
+        let skills = if config.is_none() && self.skills.is_empty() {
+            environment.shared_skills()
+        } else {
+            self.skills
+                .iter()
+                .map(|path| {
+                    Ok(SkillRoot {
+                        path: absolute(path)?,
+                        source: None,
+                        optional: false,
+                    })
+                })
+                .collect::<Result<_, Problem>>()?
+        };
+        Ok(Options {
+            surroundings: environment.surroundings()?,
+            config,
+            skills,
+            output,
+            wait: self.wait,
+        })
+    }
+}
+
+/// Says that a shelf is ready: where, how much is on it, how long it took, and what to look at.
+pub(crate) fn announce(
+    event: &Event,
+    json: bool,
+    ui: &Ui,
+) -> Result<(), crate::error::CommandError> {
+    let Event::Ready {
+        mount_point,
+        entries,
+        problems,
+        elapsed_ms,
+        pending,
+    } = event
+    else {
+        return Ok(());
+    };
+    if json {
+        return ui.json(event);
+    }
+    let place = mount_point
+        .as_ref()
+        .map_or_else(|| "ready".to_owned(), |path| path.display().to_string());
+    let seconds = Duration::from_millis(*elapsed_ms).as_secs_f64();
+    ui.text(&format!(
+        "{place}: {} in {seconds:.2} s\n",
+        count(*entries, "entry", "entries")
+    ))?;
+    if !pending.is_empty() {
+        ui.note(&format!(
+            "not known yet, will appear when they answer: {}",
+            pending.join(", ")
+        ));
+    }
+    if let Some(first) = problems.first() {
+        ui.warning(&format!(
+            "{}, the first: {first}",
+            count(problems.len(), "problem", "problems")
+        ));
+        ui.hint("shelf status shows them all");
+    }
+    Ok(())
+}
+
+/// A number with its noun.
+pub(crate) fn count(number: usize, one: &str, several: &str) -> String {
+    let noun = if number == 1 { one } else { several };
+    format!("{number} {noun}")
+}

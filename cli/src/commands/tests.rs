@@ -1,0 +1,86 @@
+use clap::{CommandFactory, Parser};
+
+use super::{Arguments, Command};
+
+/// What a command line is taken for.
+fn parse(line: &[&str]) -> Result<Command, clap::Error> {
+    let words = std::iter::once("shelf").chain(line.iter().copied());
+    Arguments::try_parse_from(words).map(|arguments| arguments.command)
+}
+
+fn call(line: &[&str]) -> String {
+    match parse(line).unwrap() {
+        Command::Call(arguments) => format!("{arguments:?}"),
+        other => panic!("another command: {other:?}"),
+    }
+}
+
+#[test]
+fn the_commands_are_consistent() {
+    Arguments::command().debug_assert();
+}
+
+#[test]
+fn every_help_is_as_it_was_read_last() {
+    let mut command = Arguments::command().term_width(100);
+    command.build();
+    let mut help = command.render_long_help().to_string();
+    for subcommand in command.get_subcommands_mut() {
+        if subcommand.get_name() == "help" {
+            continue;
+        }
+        let name = subcommand.get_name().to_owned();
+        let text = subcommand.render_long_help().to_string();
+        assert!(text.contains("Example:"), "{name} has no example");
+        help.push_str(&format!("\n──── {name} ────\n{text}"));
+    }
+    insta::assert_snapshot!(help);
+}
+
+#[test]
+fn after_the_id_every_flag_is_the_tools() {
+    let parsed = call(&[
+        "call",
+        "--timeout",
+        "3s",
+        "a/b",
+        "--timeout",
+        "5",
+        "--help",
+        "--",
+        "-x",
+        "--json=1",
+    ]);
+    assert!(parsed.contains("timeout: Some(3s)"), "{parsed}");
+    let words = r#"words: ["a/b", "--timeout", "5", "--help", "--", "-x", "--json=1"]"#;
+    assert!(parsed.contains(words), "{parsed}");
+    assert!(parsed.contains("json: false"), "{parsed}");
+}
+
+#[test]
+fn before_the_id_a_mistyped_option_is_refused() {
+    let error = parse(&["call", "--timeuot", "3s", "a/b"]).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    assert!(error.to_string().contains("--timeout"), "{error}");
+}
+
+#[test]
+fn arguments_may_be_standard_input() {
+    assert!(call(&["call", "--args", "-", "a/b"]).contains(r#"args: Some("-")"#));
+}
+
+#[test]
+fn options_that_exclude_each_other_are_refused() {
+    for line in [
+        &["call", "--json", "--data", "a/b"][..],
+        &["call", "--out", "x", "--json", "a/b"],
+        &["show", "--json", "--schema", "a/b"],
+        &["call"],
+        &["show"],
+        &["mirror"],
+        &["list", "--kind", "cup"],
+        &["mount", "--wait", "soon"],
+    ] {
+        assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line:?}");
+    }
+}

@@ -1,0 +1,128 @@
+//! `shelf unmount`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use daemon::instance;
+use daemon::mount_table::{self, ShelfMount};
+use rustix::mount::UnmountFlags;
+use skills::problem::{Problem, ProblemKind};
+
+use crate::environment::{Environment, absolute};
+use crate::error::CommandResult;
+use crate::selection::{connect, elsewhere, real};
+use crate::ui::Ui;
+
+/// How long a daemon may take to unmount.
+const GONE: Duration = Duration::from_secs(10);
+
+/// How long to wait between two looks at the mount table.
+const INTERVAL: Duration = Duration::from_millis(10);
+
+/// End a shelf and unmount it
+///
+/// Also clears what a daemon that was killed left mounted.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  shelf unmount /mnt/tools")]
+pub(crate) struct Arguments {
+    /// Where it is mounted [default: ~/tools]
+    #[arg(value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
+    let directory = match &arguments.directory {
+        Some(directory) => absolute(directory)?,
+        None => environment.default_mount_point()?,
+    };
+    let mount = mounted_at(&directory)?;
+    let socket = instance::socket_path(&environment.runtime(), &mount.instance);
+    match connect(environment, &socket).and_then(|mut client| client.stop()) {
+        Ok(()) => {}
+        Err(problem) if problem.kind == ProblemKind::Daemon => {
+            ui.note(&format!(
+                "the daemon does not answer, clearing its mount ({problem})"
+            ));
+            clear(&mount.mount_point)?;
+        }
+        Err(problem) => return Err(problem.into()),
+    }
+    wait_until_gone(&mount)?;
+    Ok(())
+}
+
+/// The mount at a place. The place itself is not touched, for its daemon may hang; a link to it is followed.
+fn mounted_at(directory: &Path) -> Result<ShelfMount, Problem> {
+    let place = match (directory.parent(), directory.file_name()) {
+        _ if directory.is_symlink() => real(directory),
+        (Some(parent), Some(name)) => real(parent).join(name),
+        _ => directory.to_owned(),
+    };
+    // Of two mounts in one place the later one is on top.
+    let mounts = mount_table::shelf_mounts().into_iter();
+    if let Some(mount) = mounts.rev().find(|mount| mount.mount_point == place) {
+        return Ok(mount);
+    }
+    let problem = match mount_table::containing(directory) {
+        Some(around) => Problem::new(
+            ProblemKind::NotFound,
+            "this lies in a shelf, it is not where one is mounted",
+        )
+        .hint(format!("shelf unmount {}", around.mount_point.display())),
+        None => elsewhere("no shelf is mounted here"),
+    };
+    Err(problem.at_file(directory, None))
+}
+
+/// Unmounts without the daemon. A reader that stands inside keeps what it has open and nothing more.
+fn clear(mount_point: &Path) -> Result<(), Problem> {
+    let flags = UnmountFlags::DETACH | UnmountFlags::NOFOLLOW;
+    let Err(error) = rustix::mount::unmount(mount_point, flags) else {
+        return Ok(());
+    };
+    let error = match error {
+        rustix::io::Errno::PERM => match fusermount(mount_point) {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        },
+        other => io::Error::from(other),
+    };
+    Err(Problem::new(
+        ProblemKind::Mount,
+        format!("it can't be unmounted: {error}"),
+    )
+    .at_file(mount_point, None))
+}
+
+/// Who may not unmount asks the helper of FUSE, which lets a user unmount what they mounted.
+fn fusermount(mount_point: &Path) -> io::Result<()> {
+    let output = Command::new("fusermount3")
+        .args(["-u", "-z", "--"])
+        .arg(mount_point)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| io::Error::new(e.kind(), format!("fusermount3: {e}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(said.trim().to_owned()))
+}
+
+fn wait_until_gone(mount: &ShelfMount) -> Result<(), Problem> {
+    let deadline = Instant::now() + GONE;
+    while mount_table::shelf_mounts().contains(mount) {
+        if Instant::now() >= deadline {
+            return Err(Problem::new(
+                ProblemKind::Mount,
+                format!("it is still mounted after {} s", GONE.as_secs()),
+            )
+            .at_file(&mount.mount_point, None));
+        }
+        std::thread::sleep(INTERVAL);
+    }
+    Ok(())
+}

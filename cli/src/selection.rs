@@ -1,0 +1,183 @@
+//! Which entry a user means, and which daemon has it.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use daemon::client::{Client, Identity};
+use daemon::instance::{self, Found, Selector};
+use daemon::mount_table::{self, ShelfMount};
+use skills::problem::{Problem, ProblemKind};
+
+use crate::environment::{Environment, absolute};
+
+/// Chooses among several daemons.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Which {
+    /// Ask the shelf that serves this configuration
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl Which {
+    /// Finds the daemon; a path that lies in a mount decides.
+    pub(crate) fn find(
+        &self,
+        environment: &Environment,
+        path: Option<&Path>,
+    ) -> Result<Found, Problem> {
+        let runtime = environment.runtime();
+        let default_config = environment.default_config();
+        instance::find(&Selector {
+            socket: environment.socket(),
+            path,
+            config: self.config.as_deref(),
+            default_config: default_config.as_deref(),
+            ..Selector::new(&runtime)
+        })
+    }
+
+    /// Connects to the daemon.
+    pub(crate) fn connect(
+        &self,
+        environment: &Environment,
+        path: Option<&Path>,
+    ) -> Result<Client, Problem> {
+        let found = self.find(environment, path)?;
+        connect(environment, &found.socket).map_err(|problem| match found.mount_point {
+            Some(mount) if problem.kind == ProblemKind::Daemon => problem.hint(format!(
+                "unmount it and mount again: shelf unmount {}",
+                mount.display()
+            )),
+            _ => problem,
+        })
+    }
+}
+
+/// Connects to the daemon at a socket.
+pub(crate) fn connect(environment: &Environment, socket: &Path) -> Result<Client, Problem> {
+    let identity = Identity {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        session: environment.session(),
+    };
+    Client::connect(socket, &identity)
+}
+
+/// An entry as a user named it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// Its id, or its path relative to the mount point.
+    pub(crate) entry: String,
+    /// The path that was given, when it leads into a mount.
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// Reads an argument: an id, or a path of the entry in a mount.
+pub(crate) fn target(argument: &str) -> Result<Target, Problem> {
+    let as_written = Target {
+        entry: argument.to_owned(),
+        path: None,
+    };
+    if !is_path(argument) {
+        return Ok(as_written);
+    }
+    let path = real(&absolute(Path::new(argument))?);
+    if let Some(mount) = mount_table::containing(&path) {
+        return Ok(Target {
+            entry: within(&mount, &path).to_string_lossy().into_owned(),
+            path: Some(path),
+        });
+    }
+    if argument.starts_with(['/', '.']) {
+        return Err(elsewhere(format!("`{argument}` does not lie in a shelf")));
+    }
+    // `mcp/<server>/<tool>.md`, copied from an index: a path that is relative to the mount wherever one stands.
+    Ok(as_written)
+}
+
+/// The path as the shelf itself has it; what is mounted may be just a part of the shelf.
+fn within(mount: &ShelfMount, path: &Path) -> PathBuf {
+    let below = path.strip_prefix(&mount.mount_point).unwrap_or(path);
+    let whole = mount.root.join(below);
+    whole
+        .strip_prefix("/")
+        .map_or(whole.clone(), Path::to_owned)
+}
+
+/// Whether an argument is a path and not an id: a rule that needs no look at the disk.
+fn is_path(argument: &str) -> bool {
+    argument.starts_with(['/', '.']) || argument.ends_with(".md") || argument.ends_with(".json")
+}
+
+/// The path with its links resolved as far as it exists: a mistyped name still leads to its mount, whose daemon knows the right ones.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => real(parent).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// A problem about a place where there is no shelf; the hint says where there are some.
+pub(crate) fn elsewhere(message: impl Into<String>) -> Problem {
+    let mounts = mount_table::shelf_mounts();
+    let hint = if mounts.is_empty() {
+        "no shelf is mounted; start one: shelf mount DIR --config FILE".to_owned()
+    } else {
+        let places: Vec<_> = mounts
+            .iter()
+            .map(|mount| mount.mount_point.display().to_string())
+            .collect();
+        format!("shelves are mounted at {}", places.join(", "))
+    };
+    Problem::new(ProblemKind::NotFound, message).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use std::path::Path;
+
+    use daemon::mount_table::ShelfMount;
+
+    use super::{is_path, real, within};
+
+    #[test]
+    fn a_path_is_read_from_the_root_of_the_shelf() {
+        let mount = |root: &str| ShelfMount {
+            mount_point: "/mnt/tools".into(),
+            instance: "abcdefgh".into(),
+            root: root.into(),
+        };
+        let path = Path::new("/mnt/tools/git/log.md");
+        assert_eq!(within(&mount("/"), path), Path::new("git/log.md"));
+        assert_eq!(within(&mount("/mcp"), path), Path::new("mcp/git/log.md"));
+        let top = Path::new("/mnt/tools");
+        assert_eq!(within(&mount("/mcp"), top), Path::new("mcp/"));
+    }
+
+    #[test]
+    fn paths_and_ids_are_told_apart_without_the_disk() {
+        for path in ["/mnt/tools/mcp", "./x", "../x", ".", "echo.md", "a/b.json"] {
+            assert!(is_path(path), "{path}");
+        }
+        for id in ["everything/echo", "skills/pdf", "a.b/c.d", "x/readme.mdx"] {
+            assert!(!is_path(id), "{id}");
+        }
+    }
+
+    #[test]
+    fn links_are_resolved_as_far_as_the_path_exists() {
+        let directory = tempfile::tempdir().unwrap();
+        let base = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(base.join("mount")).unwrap();
+        symlink(base.join("mount"), base.join("link")).unwrap();
+        assert_eq!(real(&base.join("link")), base.join("mount"));
+        assert_eq!(
+            real(&base.join("link/no/such.md")),
+            base.join("mount/no/such.md")
+        );
+    }
+}

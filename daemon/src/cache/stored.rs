@@ -1,0 +1,96 @@
+//! The format of a cached file. The tools are in it byte for byte, and are parsed again as if the server had just sent them.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use data_encoding::HEXLOWER;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use skills::entry_id::ServerName;
+use skills::server::Definitions;
+use skills::tool::Tool;
+
+use super::{Cached, Era, Freshness};
+
+/// To be raised when a file of before would be misread.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Stored {
+    format: u32,
+    /// The name, since the file's own is a hash.
+    server: ServerName,
+    /// Milliseconds since 1970.
+    listed: u64,
+    freshness: String,
+    era: Option<Era>,
+    title: Option<String>,
+    version: Option<String>,
+    instructions: Option<String>,
+    protocol: Option<String>,
+    tools: Vec<Arc<RawValue>>,
+}
+
+impl Stored {
+    pub(super) fn new(
+        server: &ServerName,
+        definitions: &Definitions,
+        freshness: Freshness,
+        era: Option<Era>,
+        listed: SystemTime,
+    ) -> Self {
+        let listed = listed.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            format: FORMAT,
+            server: server.clone(),
+            listed: u64::try_from(listed.as_millis()).unwrap_or(u64::MAX),
+            freshness: HEXLOWER.encode(&freshness.0),
+            era,
+            title: definitions.title.clone(),
+            version: definitions.version.clone(),
+            instructions: definitions.instructions.clone(),
+            protocol: definitions.protocol.clone(),
+            tools: definitions
+                .tools
+                .iter()
+                .map(|tool| tool.raw.clone())
+                .collect(),
+        }
+    }
+
+    pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        Ok(serde_json::to_vec(self)?)
+    }
+
+    /// Reads what was stored of this server; `None` for anything else.
+    pub(super) fn parse(bytes: &[u8], server: &ServerName) -> Option<Cached> {
+        let stored: Self = serde_json::from_slice(bytes).ok()?;
+        if stored.format != FORMAT || stored.server != *server {
+            return None;
+        }
+        let freshness = HEXLOWER.decode(stored.freshness.as_bytes()).ok()?;
+        let listed = UNIX_EPOCH.checked_add(Duration::from_millis(stored.listed))?;
+        let mut tools = Vec::with_capacity(stored.tools.len());
+        let mut problems = Vec::new();
+        for (position, raw) in stored.tools.into_iter().enumerate() {
+            match Tool::parse(server, position, raw) {
+                Ok(tool) => tools.push(Arc::new(tool)),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        Some(Cached {
+            definitions: Arc::new(Definitions {
+                title: stored.title,
+                version: stored.version,
+                instructions: stored.instructions,
+                protocol: stored.protocol,
+                tools,
+            }),
+            problems,
+            freshness: Freshness(freshness.try_into().ok()?),
+            listed,
+            era: stored.era,
+        })
+    }
+}

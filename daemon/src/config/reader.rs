@@ -1,0 +1,273 @@
+//! Reads the model out of a parsed file. A fault is reported where it stands and takes nothing with it but its own entry.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use skills::discovery::SkillRoot;
+use skills::entry_id::ServerName;
+use skills::problem::Problem;
+
+use super::node::{Fault, Node};
+use super::{Config, ServerConfig, Transport, entry, jsonc, node};
+use crate::access_log::Queries;
+
+/// The keys of a whole file.
+const SECTIONS: [&str; 6] = [
+    "servers",
+    "mcpServers",
+    "skills",
+    "discovery",
+    "index",
+    "log",
+];
+
+/// Reads a file's text.
+pub(super) fn read(path: &Path, source: &str) -> Result<Config, Fault> {
+    // What editors on Windows put first.
+    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
+    let is_toml = path
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
+    let mut reader = Reader {
+        path,
+        config: Config::default(),
+        first_lines: BTreeMap::new(),
+    };
+    if is_toml {
+        let root = node::parse_toml(source)?;
+        reader.file(Node::toml(source, &root), is_toml)?;
+    } else {
+        let source = jsonc::plain(source);
+        reader.file(Node::json(&source)?, is_toml)?;
+    }
+    let mut config = reader.config;
+    config.problems.sort_by(|a, b| a.location.cmp(&b.location));
+    Ok(config)
+}
+
+struct Reader<'a> {
+    path: &'a Path,
+    config: Config,
+    /// Where each server was first configured.
+    first_lines: BTreeMap<ServerName, u32>,
+}
+
+impl Reader<'_> {
+    fn file(&mut self, root: Node<'_>, own_format: bool) -> Result<(), Fault> {
+        let mut known = false;
+        let entries = root.entries("the file")?.into_iter();
+        for (key, value) in entries.filter(|(_, value)| !value.is_null()) {
+            known |= SECTIONS.contains(&&*key);
+            let done = match key.as_str() {
+                "servers" | "mcpServers" => self.servers(&key, value),
+                "skills" => self.skills(value),
+                "discovery" => self.discovery(value),
+                "index" => self.index(value),
+                "log" => self.log(value),
+                // The file of another client may hold anything beside its servers.
+                _ if !own_format => Ok(()),
+                _ => Err(unknown_key(&key, "the file", &SECTIONS, value)),
+            };
+            self.note(done);
+        }
+        if !known && self.config.problems.is_empty() {
+            let fault = Fault::new(1, "names neither servers nor skills").hint(if own_format {
+                "write a table `[servers.NAME]` with `command` and `args`, or `skills = [\"DIRECTORY\"]`"
+            } else {
+                "write {\"mcpServers\": {\"NAME\": {\"command\": \"…\", \"args\": [\"…\"]}}}"
+            });
+            self.note(Err(fault));
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, done: Result<(), Fault>) {
+        if let Err(fault) = done {
+            let problem = self.problem(fault);
+            self.config.problems.push(problem);
+        }
+    }
+
+    fn problem(&self, fault: Fault) -> Problem {
+        super::problem(self.path, fault)
+    }
+
+    fn servers(&mut self, section: &str, node: Node<'_>) -> Result<(), Fault> {
+        for (name, node) in node.entries(&format!("`{section}`"))? {
+            let name = ServerName::new(name);
+            let line = node.line();
+            let first = *self.first_lines.entry(name.clone()).or_insert(line);
+            let again = self.config.servers.contains_key(&name);
+            let config = if again {
+                let fault = Fault::new(
+                    line,
+                    format!("server `{name}` is configured twice, first in line {first}"),
+                )
+                .hint("remove one: nothing says which of them is meant");
+                self.invalid(fault, first, false)
+            } else {
+                self.server(&name, node)
+            };
+            self.config.servers.insert(name, config);
+        }
+        Ok(())
+    }
+
+    fn invalid(&mut self, fault: Fault, line: u32, disabled: bool) -> ServerConfig {
+        let problem = self.problem(fault);
+        // Whoever switches a server off need not mend it.
+        if !disabled {
+            self.config.problems.push(problem.clone());
+        }
+        ServerConfig {
+            disabled,
+            ..ServerConfig::new(Transport::Invalid(problem), line)
+        }
+    }
+
+    fn server(&mut self, name: &ServerName, node: Node<'_>) -> ServerConfig {
+        let disabled = entry::is_disabled(node);
+        match entry::read(name, node) {
+            Ok((config, warnings)) => {
+                for warning in warnings {
+                    self.note(Err(warning));
+                }
+                ServerConfig { disabled, ..config }
+            }
+            Err(fault) => self.invalid(fault, node.line(), disabled),
+        }
+    }
+
+    fn skills(&mut self, node: Node<'_>) -> Result<(), Fault> {
+        let directory = self.path.parent().unwrap_or(Path::new(""));
+        for node in node.list("`skills`")? {
+            match skill_root(node, directory) {
+                Ok(root) => self.config.skills.push(root),
+                Err(fault) => self.note(Err(fault)),
+            }
+        }
+        Ok(())
+    }
+
+    fn discovery(&mut self, node: Node<'_>) -> Result<(), Fault> {
+        for (key, value) in node.table("`discovery`")? {
+            let done = match &*key.replace('_', "-") {
+                "depth" => count(value, "`depth`").map(|depth| self.config.limits.depth = depth),
+                "directories" => count(value, "`directories`")
+                    .map(|directories| self.config.limits.directories = directories),
+                _ => Err(unknown_key(
+                    &key,
+                    "`discovery`",
+                    &["depth", "directories"],
+                    value,
+                )),
+            };
+            self.note(done);
+        }
+        Ok(())
+    }
+
+    fn index(&mut self, node: Node<'_>) -> Result<(), Fault> {
+        for (key, value) in node.table("`index`")? {
+            let done = match &*key.replace('_', "-") {
+                "max-tokens" => count(value, "`max_tokens`")
+                    .map(|max_tokens| self.config.index.max_tokens = max_tokens),
+                _ => Err(unknown_key(&key, "`index`", &["max_tokens"], value)),
+            };
+            self.note(done);
+        }
+        Ok(())
+    }
+
+    fn log(&mut self, node: Node<'_>) -> Result<(), Fault> {
+        for (key, value) in node.table("`log`")? {
+            let log = &mut self.config.log;
+            let done = match &*key.replace('_', "-") {
+                "queries" => queries(value).map(|queries| log.queries = queries),
+                "values" => value.boolean("`values`").map(|values| log.values = values),
+                "max-bytes" => value
+                    .positive("`max_bytes`")
+                    .map(|max_bytes| log.max_bytes = max_bytes),
+                _ => Err(unknown_key(
+                    &key,
+                    "`log`",
+                    &["queries", "values", "max_bytes"],
+                    value,
+                )),
+            };
+            self.note(done);
+        }
+        Ok(())
+    }
+}
+
+fn unknown_key(key: &str, place: &str, known: &[&str], node: Node<'_>) -> Fault {
+    Fault::new(node.line(), format!("{place} has the unknown key `{key}`"))
+        .hint(format!("it may have: {}", known.join(", ")))
+}
+
+fn count(node: Node<'_>, what: &str) -> Result<usize, Fault> {
+    let count = node.positive(what)?;
+    usize::try_from(count).map_err(|_| Fault::new(node.line(), format!("{what} is too large")))
+}
+
+fn queries(node: Node<'_>) -> Result<Queries, Fault> {
+    match &*node.text("`queries`")? {
+        "full" => Ok(Queries::Full),
+        "hash" => Ok(Queries::Hash),
+        "off" => Ok(Queries::Off),
+        other => Err(Fault::new(node.line(), format!("`queries` is `{other}`"))
+            .hint("write \"full\", \"hash\" or \"off\"")),
+    }
+}
+
+fn skill_root(node: Node<'_>, directory: &Path) -> Result<SkillRoot, Fault> {
+    let mut path = None;
+    let mut source = None;
+    if node.is_table() {
+        for (key, value) in node.table("an element of `skills`")? {
+            match key.as_str() {
+                "path" => path = Some(value.text("`path`")?),
+                "name" => source = Some(value.text("`name`")?),
+                _ => {
+                    return Err(unknown_key(
+                        &key,
+                        "an element of `skills`",
+                        &["path", "name"],
+                        value,
+                    ));
+                }
+            }
+        }
+    } else {
+        path = Some(node.text("an element of `skills`")?);
+    }
+    let path = path.filter(|path| !path.is_empty()).ok_or_else(|| {
+        Fault::new(node.line(), "an element of `skills` has no path")
+            .hint("write \"DIRECTORY\" or { path = \"DIRECTORY\", name = \"NAME\" }")
+    })?;
+    if path.contains("${") {
+        return Err(Fault::new(
+            node.line(),
+            format!("variables are not expanded in `skills`: {path}"),
+        )
+        .hint("write the path; `~/` is the home directory"));
+    }
+    if source.as_deref() == Some("") {
+        return Err(Fault::new(
+            node.line(),
+            "an element of `skills` has an empty name",
+        ));
+    }
+    let in_home = path == "~" || path.starts_with("~/");
+    Ok(SkillRoot {
+        // Left for `Config::expand_home`, which is given the home directory.
+        path: if in_home {
+            PathBuf::from(path)
+        } else {
+            directory.join(path)
+        },
+        source,
+        optional: false,
+    })
+}

@@ -1,0 +1,128 @@
+//! A call, from the request to the server and back, with its one line in the log.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+use skills::catalog::{Entry, Snapshot};
+use skills::entry_id::EntryId;
+use skills::problem::{Problem, ProblemKind};
+use skills::server::Server;
+use skills::tool::Tool;
+use tokio::sync::mpsc;
+
+use super::connection::Request;
+use super::{Context, Validators, methods};
+use crate::access_log::Event;
+use crate::caller::Caller;
+use crate::gate::{self, Decision};
+use crate::protocol::{Call, CallReply, Progress};
+use crate::servers::{CallOptions, CallResult};
+
+/// Calls a tool. Logged whether it works or not; only what is no entry at all is not a call.
+pub(super) async fn call(
+    context: &Context,
+    snapshot: &Snapshot,
+    asked: Call,
+    request: Request,
+) -> Result<CallReply, Problem> {
+    let (id, entry) = methods::find(snapshot, &asked.entry)?;
+    let started = Instant::now();
+    let outcome = attempt(context, &id, entry, &asked, &request).await;
+
+    let (logged, result_bytes) = match &outcome {
+        Ok(result) if result.is_error => (Err(ProblemKind::ToolError), result.raw.get().len()),
+        Ok(result) => (Ok(()), result.raw.get().len()),
+        Err(problem) => (Err(problem.kind), 0),
+    };
+    let event = Event::Call {
+        entry: id.clone(),
+        arguments: asked.arguments,
+        outcome: logged,
+        duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        result_bytes: result_bytes as u64,
+    };
+    context.log.record(request.caller, event).await;
+
+    outcome.map(|result| CallReply {
+        id,
+        is_error: result.is_error,
+        result: result.raw,
+    })
+}
+
+async fn attempt(
+    context: &Context,
+    id: &EntryId,
+    entry: Entry,
+    asked: &Call,
+    request: &Request,
+) -> Result<CallResult, Problem> {
+    let (server, tool) = callable(id, entry)?;
+    permit(
+        &context.validators,
+        id,
+        &tool,
+        &asked.arguments,
+        &request.caller,
+    )?;
+    let (progress, received) = mpsc::unbounded_channel();
+    let options = CallOptions {
+        timeout: asked.timeout_ms.map(Duration::from_millis),
+        cancelled: request.cancelled.clone(),
+        progress: Some(progress),
+    };
+    let running = context
+        .servers
+        .call(&server.name, &tool.name, asked.arguments.clone(), options);
+    tokio::pin!(running);
+    tokio::select! {
+        result = &mut running => result,
+        // Ends when the servers let go of their end of the channel, which need not be the end of the call.
+        () = pass_on(received, &request.progress) => running.await,
+    }
+}
+
+/// Passes progress on. A caller that does not keep up loses some of it: it is for the eye.
+async fn pass_on(mut from: mpsc::UnboundedReceiver<Progress>, to: &mpsc::Sender<Progress>) {
+    while let Some(progress) = from.recv().await {
+        let _ = to.try_send(progress);
+    }
+}
+
+/// The tool behind an entry that can be called.
+fn callable(id: &EntryId, entry: Entry) -> Result<(Arc<Server>, Arc<Tool>), Problem> {
+    match entry {
+        Entry::Tool { server, tool } if tool.requires_task => Err(Problem::new(
+            ProblemKind::Usage,
+            "the tool runs only as a task, which is not supported yet",
+        )
+        .at_server(server.name.as_str(), Some(&tool.name))),
+        Entry::Tool { server, tool } => Ok((server, tool)),
+        Entry::Skill(_) => Err(Problem::new(
+            ProblemKind::Usage,
+            format!("`{id}` is a skill, there is nothing to call"),
+        )
+        .hint(format!("read it: shelf show {id}"))),
+    }
+}
+
+/// Checks the arguments, then asks the gate.
+fn permit(
+    validators: &Validators,
+    id: &EntryId,
+    tool: &Tool,
+    arguments: &Map<String, Value>,
+    caller: &Caller,
+) -> Result<(), Problem> {
+    validators.get(tool)?.check(tool, id, arguments)?;
+    let call = gate::Call {
+        id,
+        caller,
+        arguments,
+    };
+    match gate::authorize(&call) {
+        Decision::Allow => Ok(()),
+        Decision::Deny(problem) => Err(problem),
+    }
+}

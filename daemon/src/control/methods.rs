@@ -1,0 +1,192 @@
+//! What the requests that only look are answered with: pure functions of a snapshot.
+
+use std::time::SystemTime;
+
+use skills::catalog::{Entry, Snapshot};
+use skills::definition;
+use skills::entry_id::{EntryId, ServerName};
+use skills::problem::{Problem, ProblemKind};
+use skills::server::{Phase, Server, ServerState};
+
+use crate::gate;
+use crate::protocol::{
+    About, Description, EntryKind, ListFilter, ListedEntry, Listing, Policy, ServerPhase,
+    ServerStatus, Status, ToolDescription,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// The state of the daemon, as one caller sees it.
+pub(super) fn status(snapshot: &Snapshot, about: &About, caller_uid: u32) -> Status {
+    let count = |kind| {
+        let of_kind = |entry: &&Entry| gate::visible(entry) && kind_of(entry) == kind;
+        snapshot.entries.values().filter(of_kind).count()
+    };
+    Status {
+        about: about.clone(),
+        policy: policy(caller_uid, about.uid),
+        generation: snapshot.generation,
+        tools: count(EntryKind::Tool),
+        skill_entries: count(EntryKind::Skill),
+        servers: snapshot
+            .sources
+            .servers
+            .values()
+            .map(|(server, state)| server_status(server, state))
+            .collect(),
+        problems: snapshot.problems().cloned().collect(),
+        memory: resident_memory(),
+    }
+}
+
+/// A policy binds only those who can't change it: neither the daemon's own user nor root.
+const fn policy(caller: u32, daemon: u32) -> Policy {
+    if caller == daemon || caller == 0 {
+        Policy::Advisory
+    } else {
+        Policy::Enforced
+    }
+}
+
+fn server_status(server: &Server, state: &ServerState) -> ServerStatus {
+    let (phase, reason) = match &state.phase {
+        Phase::Cold => (ServerPhase::Cold, None),
+        Phase::Starting => (ServerPhase::Starting, None),
+        Phase::Ready => (ServerPhase::Ready, None),
+        Phase::Failed(reason) => (ServerPhase::Failed, Some(reason.clone())),
+        Phase::Disabled => (ServerPhase::Disabled, None),
+    };
+    ServerStatus {
+        name: server.name.to_string(),
+        state: phase,
+        reason,
+        tools: server.definitions.as_ref().map(|d| d.tools.len()),
+        stale_since: state.stale.and_then(timestamp),
+    }
+}
+
+fn timestamp(time: SystemTime) -> Option<jiff::Timestamp> {
+    jiff::Timestamp::try_from(time).ok()
+}
+
+/// This process's resident memory in bytes, from `VmRSS` of `/proc/self/status`.
+fn resident_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+/// The entries that pass the filter.
+pub(super) fn list(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, Problem> {
+    let is_named = |server: &ServerName, wanted: &str| {
+        server.as_str() == wanted || snapshot.server_file_name(server).as_deref() == Some(wanted)
+    };
+    if let Some(wanted) = &filter.server
+        && !snapshot
+            .sources
+            .servers
+            .keys()
+            .any(|server| is_named(server, wanted))
+    {
+        return Err(no_server(snapshot, wanted));
+    }
+    let of_server = |server: &ServerName| {
+        let wanted = filter.server.as_deref();
+        wanted.is_none_or(|wanted| is_named(server, wanted))
+    };
+    let passes = |entry: &Entry| {
+        let server_fits = match entry {
+            Entry::Tool { server, .. } => of_server(&server.name),
+            Entry::Skill(_) => filter.server.is_none(),
+        };
+        server_fits && filter.kind.is_none_or(|kind| kind == kind_of(entry)) && gate::visible(entry)
+    };
+    let entries = snapshot
+        .summaries()
+        .filter_map(|(id, summary)| {
+            let entry = snapshot.entries.get(id).filter(|entry| passes(entry))?;
+            Some(ListedEntry {
+                id: id.clone(),
+                kind: kind_of(entry),
+                summary: summary.to_owned(),
+            })
+        })
+        .collect();
+    let may_have_tools = filter.kind != Some(EntryKind::Skill);
+    let unknown = snapshot
+        .sources
+        .servers
+        .values()
+        .filter(|(server, state)| {
+            may_have_tools
+                && server.definitions.is_none()
+                && state.phase != Phase::Disabled
+                && of_server(&server.name)
+        })
+        .map(|(server, _)| server.name.to_string())
+        .collect();
+    Ok(Listing { entries, unknown })
+}
+
+fn no_server(snapshot: &Snapshot, wanted: &str) -> Problem {
+    let names: Vec<_> = snapshot
+        .sources
+        .servers
+        .keys()
+        .map(ServerName::as_str)
+        .collect();
+    let hint = if names.is_empty() {
+        "no server is configured".to_owned()
+    } else {
+        format!("the servers are {}", names.join(", "))
+    };
+    Problem::new(
+        ProblemKind::NotFound,
+        format!("there is no server `{wanted}`"),
+    )
+    .hint(hint)
+}
+
+/// An entry in full.
+pub(super) fn describe(snapshot: &Snapshot, id_or_path: &str) -> Result<Description, Problem> {
+    let (id, entry) = find(snapshot, id_or_path)?;
+    let kind = kind_of(&entry);
+    let (text, tool) = match entry {
+        Entry::Tool { server, tool } => {
+            let text = definition::render(&tool, &id, &format!(".schemas/{id}.json"));
+            let description = ToolDescription {
+                server: server.name.to_string(),
+                raw: (*tool.raw).to_owned(),
+            };
+            (text, Some(description))
+        }
+        Entry::Skill(skill) => (String::from_utf8_lossy(&skill.text).into_owned(), None),
+    };
+    Ok(Description {
+        id,
+        kind,
+        text,
+        tool,
+    })
+}
+
+/// Finds an entry that the caller may see; one that is hidden is not told apart from one that is not there.
+pub(super) fn find(snapshot: &Snapshot, id_or_path: &str) -> Result<(EntryId, Entry), Problem> {
+    let (id, entry) = snapshot.find(id_or_path)?;
+    if gate::visible(&entry) {
+        return Ok((id, entry));
+    }
+    Err(Problem::new(
+        ProblemKind::NotFound,
+        format!("there is no entry `{id_or_path}`"),
+    ))
+}
+
+const fn kind_of(entry: &Entry) -> EntryKind {
+    match entry {
+        Entry::Tool { .. } => EntryKind::Tool,
+        Entry::Skill(_) => EntryKind::Skill,
+    }
+}

@@ -1,0 +1,227 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde_json::value::RawValue;
+use skills::catalog::{FirstSeen, IndexOptions, Snapshot, Sources};
+use skills::entry_id::ServerName;
+use skills::frontmatter::Frontmatter;
+use skills::problem::{Problem, ProblemKind};
+use skills::server::{Definitions, Phase, Server, ServerState};
+use skills::skill::Skill;
+use skills::tool::Tool;
+use skills::tree::Directory;
+
+use super::{describe, list, policy, resident_memory, status};
+use crate::protocol::{
+    About, EntryKind, ListFilter, OutputKind, Policy, ServerPhase, ServerStatus,
+};
+
+const ECHO: &str =
+    r#"{"name":"echo","description":"Says it again.","inputSchema":{"type":"object"},"x":1e3}"#;
+
+struct Always;
+
+impl FirstSeen for Always {
+    fn first_seen(&mut self, _: &str, _: &[u8; 32]) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+}
+
+fn server(name: &str, tools: Option<&[&str]>) -> Arc<Server> {
+    let name = ServerName::new(name);
+    let parse = |json: &&str| {
+        let raw = RawValue::from_string((*json).to_owned()).unwrap();
+        Arc::new(Tool::parse(&name, 0, Arc::from(raw)).unwrap())
+    };
+    Arc::new(Server {
+        definitions: tools.map(|tools| {
+            Arc::new(Definitions {
+                tools: tools.iter().map(parse).collect(),
+                ..Definitions::default()
+            })
+        }),
+        name: name.clone(),
+        directory: PathBuf::from("/"),
+    })
+}
+
+fn skill(name: &str, text: &[u8]) -> Arc<Skill> {
+    let directory = PathBuf::from("/skills").join(name);
+    Arc::new(Skill {
+        name: name.to_owned(),
+        source: None,
+        precedence: 0,
+        found: directory.clone(),
+        file: directory.join("SKILL.md"),
+        directory,
+        frontmatter: Frontmatter::default(),
+        description: "Reads PDF files.".into(),
+        headings: Vec::new(),
+        text: text.into(),
+        tree: Arc::new(Directory::new(Vec::new(), SystemTime::UNIX_EPOCH)),
+    })
+}
+
+/// A server with a tool, one that failed before anything was known, one that is switched off, and a skill.
+fn snapshot() -> Snapshot {
+    let state = |phase| ServerState { phase, stale: None };
+    let failed = Phase::Failed("exited with 1".into());
+    let servers = [
+        (server("a b/c", Some(&[ECHO])), state(Phase::Ready)),
+        (server("broken", None), state(failed)),
+        (server("off", None), state(Phase::Disabled)),
+    ];
+    let problem = Problem::new(ProblemKind::SkillSkipped, "there is no frontmatter");
+    let sources = Sources {
+        servers: servers
+            .into_iter()
+            .map(|(server, state)| (server.name.clone(), (server, state)))
+            .collect(),
+        skills: vec![skill("pdf", b"\xef\xbb\xbf---\r\nname: pdf\r\n---\r\n")],
+        problems: BTreeMap::from([("skills".to_owned(), vec![problem])]),
+        journal: Arc::new([]),
+    };
+    Snapshot::build(None, sources, IndexOptions::default(), &mut Always)
+}
+
+fn about() -> About {
+    About {
+        instance: "test".into(),
+        version: "1.2.3".into(),
+        pid: 1,
+        uid: 1000,
+        started: jiff::Timestamp::UNIX_EPOCH,
+        config: None,
+        skills: Vec::new(),
+        mount_point: None,
+        output: OutputKind::None,
+        log: PathBuf::new(),
+    }
+}
+
+fn ids(filter: &ListFilter) -> (Vec<String>, Vec<String>) {
+    let listing = list(&snapshot(), filter).unwrap();
+    let ids = listing.entries.iter().map(|entry| entry.id.to_string());
+    (ids.collect(), listing.unknown)
+}
+
+#[test]
+fn a_policy_binds_only_other_users() {
+    assert_eq!(policy(1000, 1000), Policy::Advisory);
+    assert_eq!(policy(0, 1000), Policy::Advisory);
+    assert_eq!(policy(1001, 1000), Policy::Enforced);
+}
+
+#[test]
+fn the_status_counts_and_explains() {
+    let status = status(&snapshot(), &about(), 1000);
+    assert_eq!((status.tools, status.skill_entries), (1, 1));
+    assert_eq!(status.problems.len(), 1);
+    let broken = ServerStatus {
+        name: "broken".into(),
+        state: ServerPhase::Failed,
+        reason: Some("exited with 1".into()),
+        tools: None,
+        stale_since: None,
+    };
+    assert_eq!(status.servers[1], broken);
+    assert_eq!(status.servers[0].tools, Some(1));
+}
+
+#[test]
+fn a_status_survives_the_wire() {
+    let status = status(&snapshot(), &about(), 1000);
+    let json = serde_json::to_string(&status).unwrap();
+    assert_eq!(
+        serde_json::from_str::<crate::protocol::Status>(&json).unwrap(),
+        status
+    );
+}
+
+#[test]
+fn memory_is_more_than_nothing() {
+    assert!(resident_memory().unwrap() > 100_000);
+}
+
+#[test]
+fn a_list_has_everything_and_what_is_not_known_yet() {
+    let (all, unknown) = ids(&ListFilter::default());
+    assert_eq!(all, ["a b%2Fc/echo", "skills/pdf"]);
+    assert_eq!(unknown, ["broken"]);
+}
+
+#[test]
+fn a_server_is_named_as_configured_or_as_shown() {
+    for name in ["a b/c", "a b%2Fc"] {
+        let filter = ListFilter {
+            server: Some(name.into()),
+            kind: None,
+        };
+        let (found, unknown) = ids(&filter);
+        assert_eq!(found, ["a b%2Fc/echo"], "{name}");
+        assert!(unknown.is_empty());
+    }
+}
+
+#[test]
+fn a_kind_leaves_out_the_other() {
+    let filter = ListFilter {
+        server: None,
+        kind: Some(EntryKind::Skill),
+    };
+    assert_eq!(ids(&filter), (vec!["skills/pdf".to_owned()], Vec::new()));
+}
+
+#[test]
+fn an_unknown_server_is_refused_with_the_right_names() {
+    let filter = ListFilter {
+        server: Some("brokn".into()),
+        kind: None,
+    };
+    let problem = list(&snapshot(), &filter).unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::NotFound);
+    assert!(problem.hint.unwrap().contains("broken"));
+}
+
+#[test]
+fn a_tool_is_described_with_the_bytes_of_its_server() {
+    let snapshot = snapshot();
+    for name in ["a b%2Fc/echo", "mcp/a b%2Fc/echo.md"] {
+        let description = describe(&snapshot, name).unwrap();
+        assert_eq!(description.kind, EntryKind::Tool);
+        assert!(description.text.contains(".schemas/a b%2Fc/echo.json"));
+        let tool = description.tool.unwrap();
+        assert_eq!(tool.server, "a b/c");
+        assert_eq!(tool.raw.get(), ECHO);
+    }
+}
+
+#[test]
+fn the_definition_is_the_file_of_the_mount() {
+    let snapshot = snapshot();
+    let Some(skills::tree::Node::File(file)) = snapshot.tree.find(b"mcp/a b%2Fc/echo.md") else {
+        panic!("the mount has no such file");
+    };
+    let skills::tree::Content::Bytes(bytes) = &file.content else {
+        panic!("a definition is rendered");
+    };
+    let described = describe(&snapshot, "a b%2Fc/echo").unwrap().text;
+    assert_eq!(described.as_bytes(), bytes.as_ref());
+}
+
+#[test]
+fn a_skill_is_described_by_its_own_text() {
+    let description = describe(&snapshot(), "skills/pdf").unwrap();
+    assert_eq!(description.kind, EntryKind::Skill);
+    assert_eq!(description.text, "\u{feff}---\r\nname: pdf\r\n---\r\n");
+    assert!(description.tool.is_none());
+}
+
+#[test]
+fn what_is_not_there_is_not_found() {
+    let problem = describe(&snapshot(), "skills/pfd").unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::NotFound);
+    assert!(problem.hint.is_some());
+}

@@ -1,0 +1,133 @@
+//! Which of the running daemons a command means.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use skills::problem::{Problem, ProblemKind};
+
+use super::{running, socket_path};
+use crate::mount_table;
+use crate::protocol::About;
+
+/// What a command knows of the daemon that it means; the first that is given decides.
+#[derive(Clone, Copy, Debug)]
+pub struct Selector<'a> {
+    /// The runtime directory.
+    pub runtime: &'a Path,
+    /// `SHELF_SOCKET`.
+    pub socket: Option<&'a Path>,
+    /// A path that may lie in a shelf mount; absolute.
+    pub path: Option<&'a Path>,
+    /// The configuration that the user named.
+    pub config: Option<&'a Path>,
+    /// The user's own configuration, which decides only between several daemons.
+    pub default_config: Option<&'a Path>,
+}
+
+impl<'a> Selector<'a> {
+    /// Knows nothing but where to look.
+    pub const fn new(runtime: &'a Path) -> Self {
+        Self {
+            runtime,
+            socket: None,
+            path: None,
+            config: None,
+            default_config: None,
+        }
+    }
+}
+
+/// The daemon that was meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it listens.
+    pub socket: PathBuf,
+    /// Where its mount lies that led to it.
+    pub mount_point: Option<PathBuf>,
+}
+
+/// Finds the daemon that a command means.
+///
+/// # Errors
+/// [`ProblemKind::Daemon`] when there is none, with how to start one, or when there are several, with how to name one.
+pub fn find(selector: &Selector<'_>) -> Result<Found, Problem> {
+    if let Some(socket) = selector.socket {
+        return Ok(Found {
+            socket: socket.to_owned(),
+            mount_point: None,
+        });
+    }
+    if let Some(mount) = selector.path.and_then(mount_table::containing) {
+        return Ok(Found {
+            socket: socket_path(selector.runtime, &mount.instance),
+            mount_point: Some(mount.mount_point),
+        });
+    }
+    let about = choose(running(selector.runtime)?, selector)?;
+    Ok(Found {
+        socket: socket_path(selector.runtime, &about.instance),
+        mount_point: None,
+    })
+}
+
+/// Chooses among the running daemons by their configuration.
+fn choose(mut candidates: Vec<About>, selector: &Selector<'_>) -> Result<About, Problem> {
+    if let Some(config) = selector.config {
+        let config = canonical(config);
+        candidates.retain(|about| about.config.as_ref() == Some(&config));
+    } else if let (true, Some(config)) = (candidates.len() > 1, selector.default_config) {
+        let config = canonical(config);
+        let serves = |about: &About| about.config.as_ref() == Some(&config);
+        if candidates.iter().any(serves) {
+            candidates.retain(serves);
+        }
+    }
+    match (candidates.pop(), candidates.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (None, _) => Err(none(selector.config)),
+        (Some(last), false) => {
+            candidates.push(last);
+            Err(several(&candidates))
+        }
+    }
+}
+
+fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+fn none(config: Option<&Path>) -> Problem {
+    let Some(config) = config else {
+        return Problem::new(ProblemKind::Daemon, "no shelf is mounted")
+            .hint("start one: shelf mount DIR --config FILE");
+    };
+    Problem::new(
+        ProblemKind::Daemon,
+        "no running shelf serves this configuration",
+    )
+    .at_file(config, None)
+    .hint(format!(
+        "start one: shelf mount DIR --config {}",
+        config.display()
+    ))
+}
+
+fn several(candidates: &[About]) -> Problem {
+    let mut message = String::from("several shelves run, and it is not said which one is meant:");
+    for about in candidates {
+        let shown = |path: &Option<PathBuf>| {
+            path.as_ref()
+                .map_or_else(|| "none".to_owned(), |p| p.display().to_string())
+        };
+        let _ = write!(
+            message,
+            "\n  {}: mounted at {}, configuration {}",
+            about.instance,
+            shown(&about.mount_point),
+            shown(&about.config),
+        );
+    }
+    Problem::new(ProblemKind::Daemon, message).hint(
+        "name one: by a path in its mount instead of the id, with --config FILE, or with SHELF_SOCKET",
+    )
+}

@@ -1,0 +1,145 @@
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use skills::problem::ProblemKind;
+
+use super::{Selector, find, new_id, prepare_directory, register, running, socket_path};
+use crate::protocol::{About, OutputKind};
+
+fn about(instance: &str, config: Option<&Path>) -> About {
+    About {
+        instance: instance.to_owned(),
+        version: "0.0.0".into(),
+        pid: 1,
+        uid: 0,
+        started: jiff::Timestamp::UNIX_EPOCH,
+        config: config.map(Path::to_owned),
+        skills: Vec::new(),
+        mount_point: Some(PathBuf::from(format!("/shelf/{instance}"))),
+        output: OutputKind::Mount,
+        log: PathBuf::from("/log"),
+    }
+}
+
+#[test]
+fn ids_are_short_and_differ() {
+    let (one, other) = (new_id().unwrap(), new_id().unwrap());
+    assert_eq!(one.len(), 8);
+    assert_ne!(one, other);
+}
+
+#[test]
+fn the_directory_and_the_socket_are_private() {
+    let parent = tempfile::tempdir().unwrap();
+    let runtime = parent.path().join("toolshelf");
+    let (registration, _listener) = register(&runtime, &about("one", None)).unwrap();
+    assert_eq!(fs::metadata(&runtime).unwrap().mode() & 0o777, 0o700);
+    let socket = registration.socket();
+    assert_eq!(fs::metadata(&socket).unwrap().mode() & 0o777, 0o600);
+    drop(registration);
+    assert_eq!(fs::read_dir(&runtime).unwrap().count(), 0);
+}
+
+#[test]
+fn an_open_directory_is_closed() {
+    use std::os::unix::fs::PermissionsExt;
+    let runtime = tempfile::tempdir().unwrap();
+    fs::set_permissions(runtime.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    prepare_directory(runtime.path()).unwrap();
+    assert_eq!(fs::metadata(runtime.path()).unwrap().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn a_linked_directory_is_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let real = parent.path().join("real");
+    fs::create_dir(&real).unwrap();
+    for target in [real.as_path(), Path::new("missing")] {
+        let link = parent.path().join("link");
+        symlink(target, &link).unwrap();
+        let problem = prepare_directory(&link).unwrap_err();
+        assert!(problem.message.contains("symbolic link"), "{problem}");
+        fs::remove_file(link).unwrap();
+    }
+}
+
+#[test]
+fn a_path_that_is_too_long_says_so() {
+    let parent = tempfile::tempdir().unwrap();
+    let runtime = parent.path().join("x".repeat(100));
+    let problem = register(&runtime, &about("one", None)).unwrap_err();
+    assert!(problem.message.contains("too long"), "{problem}");
+    assert!(problem.hint.unwrap().contains("XDG_RUNTIME_DIR"));
+}
+
+#[test]
+fn no_daemon_is_a_problem_with_a_way_out() {
+    let parent = tempfile::tempdir().unwrap();
+    let problem = find(&Selector::new(&parent.path().join("absent"))).unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::Daemon);
+    assert!(problem.hint.unwrap().contains("shelf mount"));
+}
+
+#[test]
+fn the_only_daemon_is_found_and_a_dead_one_is_cleared() {
+    let runtime = tempfile::tempdir().unwrap();
+    let (_registration, _listener) = register(runtime.path(), &about("live", None)).unwrap();
+    drop(UnixListener::bind(socket_path(runtime.path(), "dead")).unwrap());
+    fs::write(runtime.path().join("dead.json"), "{}").unwrap();
+
+    let found = find(&Selector::new(runtime.path())).unwrap();
+    assert_eq!(found.socket, socket_path(runtime.path(), "live"));
+    assert!(!socket_path(runtime.path(), "dead").exists());
+    assert!(!runtime.path().join("dead.json").exists());
+    assert_eq!(running(runtime.path()).unwrap().len(), 1);
+}
+
+#[test]
+fn several_daemons_are_listed_until_one_is_named() {
+    let runtime = tempfile::tempdir().unwrap();
+    let configs = tempfile::tempdir().unwrap();
+    let first_config = configs.path().canonicalize().unwrap().join("first.json");
+    fs::write(&first_config, "{}").unwrap();
+    let second_config = configs.path().join("second.json");
+    let (_first, _a) = register(runtime.path(), &about("first", Some(&first_config))).unwrap();
+    let (_second, _b) = register(runtime.path(), &about("second", Some(&second_config))).unwrap();
+
+    let problem = find(&Selector::new(runtime.path())).unwrap_err();
+    for part in ["first.json", "/shelf/first", "second.json", "/shelf/second"] {
+        assert!(problem.message.contains(part), "{problem}");
+    }
+
+    let link = configs.path().join("link.json");
+    symlink(&first_config, &link).unwrap();
+    let named = Selector {
+        config: Some(&link),
+        ..Selector::new(runtime.path())
+    };
+    let first = socket_path(runtime.path(), "first");
+    assert_eq!(find(&named).unwrap().socket, first);
+
+    let default = Selector {
+        default_config: Some(&first_config),
+        ..Selector::new(runtime.path())
+    };
+    assert_eq!(find(&default).unwrap().socket, first);
+
+    let other = configs.path().join("other.json");
+    let unserved = Selector {
+        config: Some(&other),
+        ..Selector::new(runtime.path())
+    };
+    let problem = find(&unserved).unwrap_err();
+    assert!(problem.to_string().contains("other.json"), "{problem}");
+}
+
+#[test]
+fn a_named_socket_decides() {
+    let selector = Selector {
+        socket: Some(Path::new("/some/socket")),
+        ..Selector::new(Path::new("/nowhere"))
+    };
+    assert_eq!(find(&selector).unwrap().socket, Path::new("/some/socket"));
+}

@@ -1,0 +1,163 @@
+//! The sources of the catalog as one: the configuration with its watch, the servers, the skills.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use notify::{RecursiveMode, Watcher};
+use skills::discovery::SkillRoot;
+use skills::problem::{Problem, ProblemKind};
+
+use crate::cache::DefinitionCache;
+use crate::catalog::{SourceUpdate, Updates};
+use crate::config::Config;
+use crate::mount_table;
+use crate::servers::Servers;
+use crate::skill_source::SkillSource;
+use crate::surroundings::{Environment, Surroundings};
+
+/// How long a configuration file must be quiet before it is read again: editors write in several steps.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// The sources of one daemon.
+pub(super) struct Sources {
+    path: Option<PathBuf>,
+    /// The roots of the command line, which come before those of the configuration.
+    given: Vec<SkillRoot>,
+    environment: Environment,
+    updates: Updates,
+    pub(super) servers: Servers,
+    pub(super) skills: SkillSource,
+}
+
+impl Sources {
+    /// Says everything that is known without starting anything: the skills, and the servers from the cache.
+    pub(super) async fn start(
+        config: &Config,
+        given: Vec<SkillRoot>,
+        surroundings: Surroundings,
+        cache: DefinitionCache,
+        updates: Updates,
+    ) -> Self {
+        let environment = surroundings.environment.clone();
+        let servers = Servers::new(surroundings, cache, updates.clone());
+        servers.configure(config).await;
+        let roots = roots(&given, config);
+        let (limits, to) = (config.limits, updates.clone());
+        let skills = tokio::task::block_in_place(|| SkillSource::start(roots, limits, to));
+        let sources = Self {
+            path: config.path.clone(),
+            given,
+            environment,
+            updates,
+            servers,
+            skills,
+        };
+        sources.tell(config);
+        sources
+    }
+
+    fn tell(&self, config: &Config) {
+        let (problems, index) = (config.problems.clone(), config.index);
+        // A closed queue means that the daemon is ending.
+        let _ = self
+            .updates
+            .send(SourceUpdate::Configuration { problems, index });
+    }
+
+    /// Reads the configuration again and takes over what changed. A file that can't be read is said, and what was
+    /// configured before stays.
+    pub(super) async fn reload(&self) {
+        let Some(path) = &self.path else { return };
+        match Config::load(path) {
+            Ok(mut config) => {
+                config.expand_home(&self.environment);
+                self.servers.configure(&config).await;
+                self.skills.set_roots(roots(&self.given, &config));
+                self.tell(&config);
+                self.servers.refresh().await;
+            }
+            Err(problem) => {
+                let message = format!("{problem}; the configuration from before is still in use");
+                let problem = Problem {
+                    message,
+                    location: None,
+                    ..problem
+                };
+                let _ = self.updates.send(SourceUpdate::Problems {
+                    source: "configuration".into(),
+                    problems: vec![problem],
+                });
+            }
+        }
+    }
+
+    /// Watches the configuration file; each message is one quiet change. The watcher ends when it is dropped.
+    pub(super) fn watch(
+        &self,
+    ) -> Option<(
+        notify::RecommendedWatcher,
+        tokio::sync::mpsc::UnboundedReceiver<()>,
+    )> {
+        let path = self.path.clone()?;
+        let directory = path.parent()?.to_owned();
+        let (raw, events) = mpsc::channel();
+        let mut watcher = notify::recommended_watcher(move |event| drop(raw.send(event))).ok()?;
+        // The directory, not the file: most editors replace the file, which ends a watch on the file itself.
+        watcher
+            .watch(&directory, RecursiveMode::NonRecursive)
+            .ok()?;
+        let (changed, changes) = tokio::sync::mpsc::unbounded_channel();
+        let debounce = move || {
+            while let Ok(event) = events.recv() {
+                let concerns = |event: &notify::Result<notify::Event>| {
+                    event.as_ref().is_ok_and(|event| {
+                        !event.kind.is_access()
+                            && event
+                                .paths
+                                .iter()
+                                .any(|p| p.file_name() == path.file_name())
+                    })
+                };
+                let mut concerned = concerns(&event);
+                while let Ok(more) = events.recv_timeout(QUIET) {
+                    concerned |= concerns(&more);
+                }
+                if concerned && changed.send(()).is_err() {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new()
+            .name("config-watch".into())
+            .spawn(debounce)
+            .ok()?;
+        Some((watcher, changes))
+    }
+}
+
+/// The skill roots in order of precedence: the command line's, then the configuration's.
+fn roots(given: &[SkillRoot], config: &Config) -> Vec<SkillRoot> {
+    given.iter().chain(&config.skills).cloned().collect()
+}
+
+/// Reads the configuration, refusing one that lies in a shelf mount: the daemon must never read its own mount.
+pub(super) fn load(path: Option<&Path>, environment: &Environment) -> Result<Config, Problem> {
+    let Some(path) = path else {
+        return Ok(Config::default());
+    };
+    if let Some(mount) = mount_table::containing(path) {
+        return Err(Problem::new(
+            ProblemKind::Configuration,
+            format!(
+                "the configuration lies in the shelf mount {}",
+                mount.mount_point.display()
+            ),
+        )
+        .at_file(path, None)
+        .hint("give a file outside every shelf mount"));
+    }
+    let mut config = Config::load(path)?;
+    config.expand_home(environment);
+    Ok(config)
+}

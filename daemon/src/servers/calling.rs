@@ -1,0 +1,147 @@
+//! The life of one call: a lease of the connection, the request, and what became of it. It is never sent twice.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use skills::entry_id::ServerName;
+use skills::problem::{Problem, ProblemKind};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::connection::RequestError;
+use super::supervisor::{Lease, Message, Settings};
+use super::ticket::Ticket;
+use super::{CallOptions, CallResult, deadline, failure};
+
+/// How often a call that was not sent is tried: a server may have ended unseen while it was idle.
+const TRIES: usize = 2;
+
+/// A call and the way to its server.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) server: ServerName,
+    pub(super) tool: String,
+    pub(super) arguments: Map<String, Value>,
+    pub(super) inbox: mpsc::UnboundedSender<Message>,
+    pub(super) settings: Settings,
+    pub(super) log_path: PathBuf,
+}
+
+impl Call {
+    /// Runs the call; when the returned future is dropped, it is cancelled at the server too.
+    pub(super) async fn run_to_end(self, options: CallOptions) -> Result<CallResult, Problem> {
+        let cancelled = options.cancelled.child_token();
+        let _cancel_when_dropped = cancelled.clone().drop_guard();
+        let task = tokio::spawn(async move { self.run(options, &cancelled).await });
+        task.await.unwrap_or_else(|error| {
+            let message = format!("the call ended without a result: {error}");
+            Err(Problem::new(ProblemKind::Internal, message))
+        })
+    }
+
+    async fn run(
+        self,
+        options: CallOptions,
+        cancelled: &CancellationToken,
+    ) -> Result<CallResult, Problem> {
+        let whole_deadline = options.timeout.map(deadline);
+        let limit = options.timeout.unwrap_or(self.settings.timeout);
+        for _ in 0..TRIES {
+            let lease = self.acquire(limit, whole_deadline, cancelled).await?;
+            let deadline = whole_deadline.unwrap_or_else(|| deadline(limit));
+            let ticket = Ticket::new(options.progress.clone());
+            let reply = lease
+                .connection
+                .request(self.request(), ticket, deadline, cancelled)
+                .await;
+            match reply {
+                Ok(raw) => return self.result(raw),
+                Err(RequestError::NotSent) => {}
+                Err(RequestError::TimedOut) => return Err(self.timed_out(limit)),
+                Err(error) => {
+                    return Err(failure::of_call(
+                        &self.server,
+                        &self.tool,
+                        error,
+                        &self.log_path,
+                    ));
+                }
+            }
+        }
+        let error = RequestError::NotSent;
+        Err(failure::of_call(
+            &self.server,
+            &self.tool,
+            error,
+            &self.log_path,
+        ))
+    }
+
+    async fn acquire(
+        &self,
+        limit: Duration,
+        deadline: Option<Instant>,
+        cancelled: &CancellationToken,
+    ) -> Result<Lease, Problem> {
+        let stopped = || failure::server(&self.server, "the server was stopped");
+        let (ready, lease) = oneshot::channel();
+        self.inbox
+            .send(Message::Acquire(ready))
+            .map_err(|_| stopped())?;
+        let late = async {
+            match deadline {
+                Some(deadline) => sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            lease = lease => lease.unwrap_or_else(|_| Err(stopped())),
+            () = cancelled.cancelled() => Err(failure::interrupted(&self.server, &self.tool)),
+            () = late => Err(self.timed_out(limit)),
+        }
+    }
+
+    fn request(&self) -> ClientRequest {
+        let params =
+            CallToolRequestParams::new(self.tool.clone()).with_arguments(self.arguments.clone());
+        ClientRequest::CallToolRequest(CallToolRequest::new(params))
+    }
+
+    fn result(&self, raw: Box<RawValue>) -> Result<CallResult, Problem> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Outcome<'a> {
+            #[serde(borrow, default)]
+            is_error: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            result_type: Option<&'a RawValue>,
+        }
+        let at_tool = |message: &str| {
+            failure::server(&self.server, message).at_server(self.server.as_str(), Some(&self.tool))
+        };
+        let outcome: Outcome<'_> = serde_json::from_str(raw.get())
+            .map_err(|_| at_tool("the server's result is not an object"))?;
+        match outcome.result_type.map(RawValue::get) {
+            Some(r#""input_required""#) => Err(at_tool(
+                "the tool asks for further input, which is not supported yet",
+            )),
+            Some(r#""task""#) => Err(at_tool(
+                "the tool started a task instead of answering, which is not supported yet",
+            )),
+            _ => {
+                let is_error = outcome.is_error.is_some_and(|flag| flag.get() == "true");
+                Ok(CallResult { raw, is_error })
+            }
+        }
+    }
+
+    fn timed_out(&self, limit: Duration) -> Problem {
+        failure::timed_out(&self.server, &self.tool, Some(limit))
+    }
+}

@@ -1,0 +1,247 @@
+//! The members of the set of servers, and what becomes of them when the configuration changes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use skills::entry_id::ServerName;
+use skills::problem::Problem;
+use skills::server::{Phase, Server, ServerState};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::launcher::Launcher;
+use super::supervisor::{Known, Message, Settings, Supervisor};
+use super::{connection, failure};
+use crate::cache::{Cached, DefinitionCache, Freshness};
+use crate::catalog::{SourceUpdate, Updates};
+use crate::config::{Config, Launch, ServerConfig, Transport};
+use crate::surroundings::Surroundings;
+
+/// After how long definitions are listed anew.
+const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What all members share, and the members.
+pub(super) struct Shared {
+    pub(super) surroundings: Surroundings,
+    pub(super) launcher: Arc<dyn Launcher>,
+    pub(super) cache: DefinitionCache,
+    pub(super) updates: Updates,
+    pub(super) members: Mutex<BTreeMap<ServerName, Member>>,
+}
+
+/// One configured server.
+pub(super) enum Member {
+    /// It can be started; a task looks after it.
+    Supervised(Supervised),
+    /// It can't, and why.
+    Unavailable(Problem),
+}
+
+/// A server that can be started, and its task.
+pub(super) struct Supervised {
+    launch: Launch,
+    known: Known,
+    freshness: Freshness,
+    pub(super) inbox: mpsc::UnboundedSender<Message>,
+    pub(super) settings: watch::Sender<Settings>,
+    stopping: CancellationToken,
+    task: JoinHandle<()>,
+    pub(super) log_path: PathBuf,
+}
+
+impl Shared {
+    /// The member for one entry of the configuration: the one from before when nothing that matters changed. With it comes
+    /// the one from before when it must be ended.
+    pub(super) fn member(
+        &self,
+        config: &Config,
+        name: &ServerName,
+        server: &ServerConfig,
+        before: Option<Member>,
+    ) -> (Member, Option<Member>) {
+        let path = config.path.as_deref().unwrap_or(Path::new(""));
+        let launch = match &server.transport {
+            _ if server.disabled => {
+                Err(failure::server(name, "it is disabled in the configuration"))
+            }
+            Transport::Stdio(_) => server.launch(name, path, &self.surroundings.environment),
+            Transport::Http { .. } => {
+                Err(failure::server(name, "HTTP servers are not supported yet"))
+            }
+            Transport::Invalid(problem) => Err(problem.clone()),
+        };
+        match (launch, before) {
+            (Ok(launch), Some(Member::Supervised(same))) if same.launch == launch => {
+                same.settings.send_replace(Settings::of(server));
+                (Member::Supervised(same), None)
+            }
+            (Ok(launch), before) => {
+                let supervised = self.supervise(name, server, launch, before);
+                (Member::Supervised(supervised), None)
+            }
+            (Err(problem), before) => {
+                self.say_unavailable(name, path, server.disabled, &problem, before.as_ref());
+                (Member::Unavailable(problem), before)
+            }
+        }
+    }
+
+    fn say_unavailable(
+        &self,
+        name: &ServerName,
+        path: &Path,
+        disabled: bool,
+        problem: &Problem,
+        before: Option<&Member>,
+    ) {
+        let directory = path.parent().unwrap_or(path).to_owned();
+        if disabled {
+            // The tools of a disabled server are not on the shelf.
+            let (phase, stale) = (Phase::Disabled, None);
+            let state = ServerState { phase, stale };
+            return self.say(name, directory, None, Vec::new(), state);
+        }
+        let cached = self.last_known(name, before);
+        let state = ServerState {
+            phase: Phase::Failed(problem.message.clone()),
+            stale: cached.as_ref().map(|cached| cached.listed),
+        };
+        self.say(name, directory, cached, vec![problem.clone()], state);
+    }
+
+    fn supervise(
+        &self,
+        name: &ServerName,
+        server: &ServerConfig,
+        launch: Launch,
+        before: Option<Member>,
+    ) -> Supervised {
+        let freshness = self.cache.freshness(&launch, connection::CAPABILITIES);
+        let cached = self.last_known(name, before.as_ref());
+        let stale = cached
+            .as_ref()
+            .filter(|cached| cached.freshness != freshness)
+            .map(|cached| cached.listed);
+        let state = ServerState {
+            phase: Phase::Cold,
+            stale,
+        };
+        let problems = cached
+            .as_ref()
+            .map_or_else(Vec::new, |c| c.problems.clone());
+        self.say(
+            name,
+            launch.directory.clone(),
+            cached.clone(),
+            problems,
+            state.clone(),
+        );
+        let predecessor = match before {
+            Some(Member::Supervised(before)) => {
+                before.stopping.cancel();
+                Some(before.task)
+            }
+            Some(Member::Unavailable(_)) | None => None,
+        };
+        let known = Known::new(cached);
+        let (inbox, messages) = mpsc::unbounded_channel();
+        let (settings, settings_read) = watch::channel(Settings::of(server));
+        let stopping = CancellationToken::new();
+        let file = format!("{}.log", skills::names::encode(name.as_str()));
+        let log_path = self
+            .surroundings
+            .directories
+            .state
+            .join("servers")
+            .join(file);
+        let supervisor = Supervisor {
+            name: name.clone(),
+            launch: launch.clone(),
+            freshness,
+            launcher: Arc::clone(&self.launcher),
+            cache: self.cache.clone(),
+            updates: self.updates.clone(),
+            log_path: log_path.clone(),
+            known: known.clone(),
+            state,
+            settings: settings_read,
+            stopping: stopping.clone(),
+            in_use: watch::Sender::new(0),
+        };
+        Supervised {
+            launch,
+            known,
+            freshness,
+            inbox,
+            settings,
+            stopping,
+            task: tokio::spawn(supervisor.run(messages, predecessor)),
+            log_path,
+        }
+    }
+
+    /// The definitions that are shown now, else those on disk.
+    fn last_known(&self, name: &ServerName, before: Option<&Member>) -> Option<Cached> {
+        match before {
+            Some(Member::Supervised(before)) => before.known.get().clone(),
+            Some(Member::Unavailable(_)) | None => self.cache.load(name),
+        }
+    }
+
+    fn say(
+        &self,
+        name: &ServerName,
+        directory: PathBuf,
+        cached: Option<Cached>,
+        problems: Vec<Problem>,
+        state: ServerState,
+    ) {
+        let server = Arc::new(Server {
+            name: name.clone(),
+            directory,
+            definitions: cached.map(|cached| cached.definitions),
+        });
+        let name = name.clone();
+        // The catalog outlives the servers; when it is gone, nobody looks any more.
+        let _ = self.updates.send(SourceUpdate::Server { server, problems });
+        let _ = self.updates.send(SourceUpdate::State { name, state });
+    }
+}
+
+impl Supervised {
+    /// Whether its definitions are missing, stale or too old.
+    pub(super) fn needs_refresh(&self, now: SystemTime) -> bool {
+        self.known.get().as_ref().is_none_or(|known| {
+            let age = now.duration_since(known.listed).unwrap_or_default();
+            known.freshness != self.freshness || age > MAX_AGE
+        })
+    }
+}
+
+impl Settings {
+    fn of(server: &ServerConfig) -> Self {
+        Self {
+            start_timeout: server.start_timeout,
+            timeout: server.timeout,
+            idle: server.idle,
+        }
+    }
+}
+
+/// Ends servers and waits until nothing is left of them.
+pub(super) async fn stop_all(members: impl IntoIterator<Item = Member>) {
+    let mut tasks = Vec::new();
+    for member in members {
+        if let Member::Supervised(server) = member {
+            server.stopping.cancel();
+            tasks.push(server.task);
+        }
+    }
+    for task in tasks {
+        // A task that panicked has nothing left to wait for.
+        let _ = task.await;
+    }
+}

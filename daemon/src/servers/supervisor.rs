@@ -1,0 +1,325 @@
+//! The task that owns one server: it alone starts, lists and stops it, and says its state.
+
+mod definitions;
+mod lease;
+mod start;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use skills::entry_id::ServerName;
+use skills::problem::Problem;
+use skills::server::{Phase, ServerState};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+pub(super) use self::definitions::Known;
+pub(super) use self::lease::Lease;
+use super::connection::{Connection, Ending};
+use super::launcher::Launcher;
+use super::listing::{self, Listing};
+use super::{deadline, failure};
+use crate::cache::{DefinitionCache, Freshness};
+use crate::catalog::Updates;
+use crate::config::Launch;
+
+/// Changes are announced in bursts: they are listed once it was quiet for this long …
+const QUIET: Duration = Duration::from_millis(200);
+/// … and at the latest after this long.
+const MAX_BURST: Duration = Duration::from_secs(1);
+
+/// What can change without a restart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Settings {
+    pub(super) start_timeout: Duration,
+    pub(super) timeout: Duration,
+    pub(super) idle: Option<Duration>,
+}
+
+/// What is asked of the task.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// Lend the connection, started if need be.
+    Acquire(oneshot::Sender<Result<Lease, Problem>>),
+    /// List the tools, started if need be, and stop again when nobody calls.
+    Refresh(oneshot::Sender<()>),
+}
+
+/// What the task is made from.
+pub(super) struct Supervisor {
+    pub(super) name: ServerName,
+    pub(super) launch: Launch,
+    pub(super) freshness: Freshness,
+    pub(super) launcher: Arc<dyn Launcher>,
+    pub(super) cache: DefinitionCache,
+    pub(super) updates: Updates,
+    pub(super) log_path: PathBuf,
+    pub(super) known: Known,
+    /// The state that was said last.
+    pub(super) state: ServerState,
+    pub(super) settings: watch::Receiver<Settings>,
+    /// Cancelled to end the task and its server.
+    pub(super) stopping: CancellationToken,
+    /// How many calls hold a lease.
+    pub(super) in_use: watch::Sender<usize>,
+}
+
+/// The running server.
+struct Running {
+    connection: Arc<Connection>,
+    /// Since when nobody calls.
+    idle_since: Instant,
+    /// When the tools are to be listed again, and when that was first asked for.
+    relist: Option<(Instant, Instant)>,
+    listing: Option<JoinHandle<Result<Listing, Problem>>>,
+    /// Who waits for the next listing.
+    refreshers: Vec<oneshot::Sender<()>>,
+}
+
+enum Event {
+    Stop,
+    Message(Message),
+    Ended(Ending),
+    ToolsChanged,
+    Relist,
+    Listed(Result<Listing, Problem>),
+    UseChanged,
+    Idle,
+}
+
+impl Supervisor {
+    /// Serves messages until it is stopped, then ends the server.
+    pub(super) async fn run(
+        mut self,
+        mut inbox: mpsc::UnboundedReceiver<Message>,
+        predecessor: Option<JoinHandle<()>>,
+    ) {
+        if let Some(predecessor) = predecessor {
+            // Two servers of one name must not run side by side: they may share a file or a port.
+            let _ = predecessor.await;
+        }
+        let mut running: Option<Running> = None;
+        let mut in_use = self.in_use.subscribe();
+        loop {
+            match self
+                .next_event(&mut inbox, running.as_mut(), &mut in_use)
+                .await
+            {
+                Event::Stop => break,
+                Event::Message(message) => self.serve(message, &mut running, &mut inbox).await,
+                Event::Ended(ending) => self.bury(&mut running, &ending).await,
+                Event::Idle => self.stop(&mut running).await,
+                event => {
+                    if let Some(running) = &mut running {
+                        self.attend(event, running).await;
+                    }
+                }
+            }
+        }
+        if let Some(running) = running {
+            running.end().await;
+        }
+    }
+
+    async fn next_event(
+        &mut self,
+        inbox: &mut mpsc::UnboundedReceiver<Message>,
+        running: Option<&mut Running>,
+        in_use: &mut watch::Receiver<usize>,
+    ) -> Event {
+        let message = async { inbox.recv().await.map_or(Event::Stop, Event::Message) };
+        let Some(running) = running else {
+            return tokio::select! {
+                biased;
+                () = self.stopping.cancelled() => Event::Stop,
+                event = message => event,
+            };
+        };
+        let unused = *in_use.borrow_and_update() == 0;
+        let idle = self.settings.borrow_and_update().idle;
+        let idle_at = idle
+            .filter(|_| unused && running.listing.is_none())
+            .and_then(|idle| running.idle_since.checked_add(idle));
+        let relist_at = running
+            .relist
+            .filter(|_| running.listing.is_none())
+            .map(|(at, _)| at);
+        tokio::select! {
+            biased;
+            () = self.stopping.cancelled() => Event::Stop,
+            ending = running.connection.ended() => Event::Ended(ending),
+            event = message => event,
+            listed = finished(running.listing.as_mut()) => Event::Listed(listed),
+            () = running.connection.tools_changed() => Event::ToolsChanged,
+            _ = in_use.changed() => Event::UseChanged,
+            // Returns to the loop, which reads the settings anew.
+            Ok(()) = self.settings.changed() => Event::UseChanged,
+            () = at(relist_at) => Event::Relist,
+            () = at(idle_at) => Event::Idle,
+        }
+    }
+
+    async fn serve(
+        &mut self,
+        message: Message,
+        running: &mut Option<Running>,
+        inbox: &mut mpsc::UnboundedReceiver<Message>,
+    ) {
+        if running
+            .as_ref()
+            .is_some_and(|running| running.connection.is_closed())
+        {
+            let ending = match running {
+                Some(running) => running.connection.ended().await,
+                None => return,
+            };
+            self.bury(running, &ending).await;
+        }
+        match message {
+            // Whoever asked has gone: nothing is started for nobody.
+            Message::Acquire(ready) if ready.is_closed() => {}
+            Message::Acquire(ready) => {
+                let lent = match running {
+                    Some(running) => Ok(Lease::new(&running.connection, &self.in_use)),
+                    None => match self.start().await {
+                        Ok(started) => {
+                            let started = running.insert(started);
+                            Ok(Lease::new(&started.connection, &self.in_use))
+                        }
+                        Err(problem) => {
+                            refuse_waiting(inbox, &problem);
+                            Err(problem)
+                        }
+                    },
+                };
+                // A lease that nobody takes is given back by being dropped.
+                let _ = ready.send(lent);
+            }
+            Message::Refresh(done) => match running {
+                Some(running) => {
+                    running.refreshers.push(done);
+                    running.relist_now();
+                }
+                None => {
+                    if let Ok(started) = self.start().await {
+                        *running = Some(started);
+                        if inbox.is_empty() {
+                            self.stop(running).await;
+                        }
+                    }
+                    let _ = done.send(());
+                }
+            },
+        }
+    }
+
+    /// Handles what happens to a running server without ending it.
+    async fn attend(&mut self, event: Event, running: &mut Running) {
+        match event {
+            Event::ToolsChanged => running.relist_soon(),
+            Event::Relist => {
+                running.relist = None;
+                running.listing = Some(tokio::spawn({
+                    let (name, connection) = (self.name.clone(), Arc::clone(&running.connection));
+                    let (limit, stopping) =
+                        (self.settings.borrow().start_timeout, self.stopping.clone());
+                    async move { listing::list(&name, &connection, deadline(limit), &stopping).await }
+                }));
+            }
+            Event::Listed(listed) => {
+                running.listing = None;
+                match listed {
+                    Ok(listing) => {
+                        self.publish(listing, &running.connection).await;
+                        self.say(Phase::Ready, None);
+                    }
+                    // It still runs and answers calls; only what is shown may be old.
+                    Err(problem) => {
+                        tracing::warn!(%problem, "the tools were not listed again");
+                        let listed = self.known.get().as_ref().map(|known| known.listed);
+                        self.say(Phase::Ready, listed);
+                    }
+                }
+                for done in running.refreshers.drain(..) {
+                    let _ = done.send(());
+                }
+            }
+            Event::UseChanged => {
+                running.idle_since = Instant::now();
+                if *self.in_use.borrow() == 0 && running.connection.is_silent() {
+                    running.relist_soon();
+                }
+            }
+            Event::Stop | Event::Message(_) | Event::Ended(_) | Event::Idle => {}
+        }
+    }
+
+    async fn stop(&mut self, running: &mut Option<Running>) {
+        if let Some(running) = running.take() {
+            running.end().await;
+            self.say(Phase::Cold, self.state.stale);
+        }
+    }
+
+    async fn bury(&mut self, running: &mut Option<Running>, ending: &Ending) {
+        if let Some(running) = running.take() {
+            running.end().await;
+            self.say(Phase::Failed(failure::summary(ending)), self.state.stale);
+        }
+    }
+}
+
+impl Running {
+    fn relist_soon(&mut self) {
+        let now = Instant::now();
+        let first = self.relist.map_or(now, |(_, first)| first);
+        self.relist = Some(((now + QUIET).min(first + MAX_BURST), first));
+    }
+
+    fn relist_now(&mut self) {
+        let now = Instant::now();
+        self.relist = Some((now, now));
+    }
+
+    async fn end(self) {
+        if let Some(listing) = self.listing {
+            listing.abort();
+        }
+        self.connection.close().await;
+    }
+}
+
+/// Gives those who waited for the same start the same answer, instead of starting it again for each.
+fn refuse_waiting(inbox: &mut mpsc::UnboundedReceiver<Message>, problem: &Problem) {
+    while let Ok(message) = inbox.try_recv() {
+        match message {
+            Message::Acquire(ready) => drop(ready.send(Err(problem.clone()))),
+            Message::Refresh(done) => drop(done.send(())),
+        }
+    }
+}
+
+async fn at(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn finished(
+    listing: Option<&mut JoinHandle<Result<Listing, Problem>>>,
+) -> Result<Listing, Problem> {
+    match listing {
+        Some(listing) => listing.await.unwrap_or_else(|error| {
+            let message = format!("listing the tools failed: {error}");
+            Err(Problem::new(
+                skills::problem::ProblemKind::Internal,
+                message,
+            ))
+        }),
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,90 @@
+//! Starting a server: the process, the handshake in the right era, the first list.
+
+use std::sync::Arc;
+
+use skills::problem::Problem;
+use skills::server::Phase;
+use tokio::time::Instant;
+
+use super::{Running, Supervisor};
+use crate::cache::Era;
+use crate::servers::connection::{Connection, Ending, OpenError};
+use crate::servers::server_log::ServerLog;
+use crate::servers::{deadline, failure, listing};
+
+impl Supervisor {
+    /// Starts the server and lists its tools.
+    pub(super) async fn start(&mut self) -> Result<Running, Problem> {
+        self.say(Phase::Starting, self.state.stale);
+        let deadline = deadline(self.settings.borrow().start_timeout);
+        let log = ServerLog::create(&self.log_path);
+        let started = match self.open(deadline, &log).await {
+            Ok(connection) => {
+                let listed = listing::list(&self.name, &connection, deadline, &self.stopping).await;
+                match listed {
+                    Ok(listing) => Ok((connection, listing)),
+                    Err(problem) => {
+                        connection.close().await;
+                        let summary = problem.message.clone();
+                        Err((problem, summary))
+                    }
+                }
+            }
+            Err(ending) => {
+                let problem = failure::of_ending(&self.name, "the server ", &ending, log.path());
+                Err((problem, failure::summary(&ending)))
+            }
+        };
+        match started {
+            Ok((connection, listing)) => {
+                let connection = Arc::new(connection);
+                connection.subscribe();
+                self.publish(listing, &connection).await;
+                self.say(Phase::Ready, None);
+                Ok(Running {
+                    connection,
+                    idle_since: Instant::now(),
+                    relist: None,
+                    listing: None,
+                    refreshers: Vec::new(),
+                })
+            }
+            Err((problem, summary)) => {
+                let stale = self.known.get().as_ref().map(|known| known.listed);
+                self.say(Phase::Failed(summary), stale);
+                Err(problem)
+            }
+        }
+    }
+
+    /// Starts the process, and once more in the other era where that may help: a server of one era may end, or answer
+    /// nonsense, when it is spoken to in the other.
+    async fn open(&self, deadline: Instant, log: &ServerLog) -> Result<Connection, Ending> {
+        let mut era = self.remembered_era();
+        let mut again = true;
+        loop {
+            let launched = self.launcher.launch(&self.launch).map_err(|error| Ending {
+                what: format!("could not be started: {error}"),
+                stderr: String::new(),
+            })?;
+            match Connection::open(launched, era, log, deadline, &self.stopping).await {
+                Ok(connection) => return Ok(connection),
+                Err(OpenError {
+                    retry: Some(other), ..
+                }) if again && Instant::now() < deadline => {
+                    again = false;
+                    era = Some(other);
+                    log.forget();
+                }
+                Err(OpenError { ending, .. }) => return Err(ending),
+            }
+        }
+    }
+
+    /// The era that this very configuration answered in before.
+    fn remembered_era(&self) -> Option<Era> {
+        let known = self.known.get();
+        let known = known.as_ref()?;
+        known.era.filter(|_| known.freshness == self.freshness)
+    }
+}

@@ -1,0 +1,380 @@
+//! The tap between a server's pipes and rmcp.
+//!
+//! rmcp reads messages into types of its own: one odd tool loses the whole list, unknown fields and the spelling of
+//! numbers are lost, and a line that is too long is dropped without a word. So the lines are read here. The reply to a
+//! request that carries a [`Ticket`] goes to the ticket as the bytes that were sent; rmcp only learns that there was one.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::RoleClient;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetExtensions, GetMeta,
+    JsonRpcError, JsonRpcMessage, JsonRpcResponse, JsonRpcVersion2_0, NumberOrString,
+    ServerJsonRpcMessage, ServerResult,
+};
+use rmcp::transport::Transport;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::Progress;
+use super::envelope::Envelope;
+use super::lines::{Line, Lines};
+use super::server_log::ServerLog;
+use super::ticket::{Reply, ServerError, Ticket, WeakTicket};
+use crate::cache::Era;
+
+/// The longest line that is read whole.
+pub(super) const MAX_LINE: usize = 64 * 1024 * 1024;
+
+/// The side of the tap that stays with us while rmcp owns the [`TapTransport`].
+#[derive(Clone, Debug)]
+pub(super) struct Tap(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    log: ServerLog,
+    tools_changed: Notify,
+    pending: Mutex<Pending>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    tickets: HashMap<i64, WeakTicket>,
+    /// By progress token, which rmcp counts apart from the ids.
+    progress: HashMap<i64, WeakTicket>,
+    /// The requests of the handshake in the order in which they were sent.
+    handshake: Vec<(i64, Era)>,
+}
+
+/// What rmcp sends and receives through.
+#[derive(Debug)]
+pub(super) struct TapTransport {
+    tap: Tap,
+    outgoing: Option<mpsc::UnboundedSender<Outgoing>>,
+    incoming: mpsc::Receiver<ServerJsonRpcMessage>,
+    /// Ends the writing task, which drops the server's standard input, even when a write is stuck.
+    writing: Option<DropGuard>,
+}
+
+#[derive(Debug)]
+struct Outgoing {
+    line: Vec<u8>,
+    written: oneshot::Sender<io::Result<()>>,
+}
+
+/// Puts a tap on a server's pipes. What the server prints that is no message goes to `log`.
+pub(super) fn tap<R, W>(stdout: R, stdin: W, log: ServerLog, max_line: usize) -> (Tap, TapTransport)
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let tap = Tap(Arc::new(Shared {
+        log,
+        tools_changed: Notify::new(),
+        pending: Mutex::default(),
+    }));
+    let (outgoing, to_write) = mpsc::unbounded_channel();
+    let (read, incoming) = mpsc::channel(16);
+    let closed = CancellationToken::new();
+    tokio::spawn(write_lines(stdin, to_write, closed.clone()));
+    tokio::spawn(read_lines(Lines::new(stdout, max_line), tap.clone(), read));
+    let transport = TapTransport {
+        tap: tap.clone(),
+        outgoing: Some(outgoing),
+        incoming,
+        writing: Some(closed.drop_guard()),
+    };
+    (tap, transport)
+}
+
+async fn write_lines<W: AsyncWrite + Unpin>(
+    mut stdin: W,
+    mut outgoing: mpsc::UnboundedReceiver<Outgoing>,
+    closed: CancellationToken,
+) {
+    let write = async {
+        while let Some(Outgoing { line, written }) = outgoing.recv().await {
+            let result = match stdin.write_all(&line).await {
+                Ok(()) => stdin.flush().await,
+                Err(error) => Err(error),
+            };
+            // Nobody waits for a message whose sender was dropped.
+            let _ = written.send(result);
+        }
+    };
+    tokio::select! {
+        () = write => {}
+        () = closed.cancelled() => {}
+    }
+}
+
+async fn read_lines<R: AsyncRead + Unpin>(
+    mut lines: Lines<R>,
+    tap: Tap,
+    read: mpsc::Sender<ServerJsonRpcMessage>,
+) {
+    while let Ok(Some(line)) = lines.next().await {
+        let messages = match line {
+            Line::Whole(bytes) => tap.take_line(&bytes),
+            Line::TooLong { id, bytes } => tap.take_long_line(id, bytes).into_iter().collect(),
+        };
+        for message in messages {
+            // When rmcp is gone the pipe is still drained, or the server would block instead of ending.
+            let _ = read.send(message).await;
+        }
+    }
+}
+
+impl Tap {
+    /// Resolves after the server said that its tools changed; several such notifications may be one.
+    pub(super) async fn tools_changed(&self) {
+        self.0.tools_changed.notified().await;
+    }
+
+    /// The era of the last handshake request that was sent.
+    pub(super) fn last_handshake(&self) -> Option<Era> {
+        self.pending().handshake.last().map(|(_, era)| *era)
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        // Nothing in here can be left half done, so a panic elsewhere does not spoil it.
+        self.0
+            .pending
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_line(&self, bytes: &[u8]) -> Vec<ServerJsonRpcMessage> {
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if text.is_empty() {
+            return Vec::new();
+        }
+        // Batches were part of one revision (2025-03-26).
+        let batch: Vec<&RawValue> = if text.starts_with('[') {
+            serde_json::from_str(text).unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        let parts: Vec<&str> = if batch.is_empty() {
+            vec![text]
+        } else {
+            batch.iter().map(|part| part.get()).collect()
+        };
+        let mut messages = Vec::new();
+        for part in parts {
+            match Envelope::parse(part) {
+                Some(envelope) => messages.extend(self.take_message(part, &envelope)),
+                None => self.0.log.noise(part),
+            }
+        }
+        messages
+    }
+
+    fn take_message(&self, text: &str, envelope: &Envelope<'_>) -> Option<ServerJsonRpcMessage> {
+        if envelope.is_response() {
+            return self.take_response(text, envelope);
+        }
+        match envelope.method.as_deref() {
+            Some("notifications/progress") => {
+                self.take_progress(envelope);
+                return None;
+            }
+            Some("notifications/tools/list_changed") => self.0.tools_changed.notify_one(),
+            _ => {}
+        }
+        let message = serde_json::from_str(text).ok();
+        if message.is_none() {
+            self.0.log.noise(text);
+        }
+        message
+    }
+
+    fn take_response(&self, text: &str, envelope: &Envelope<'_>) -> Option<ServerJsonRpcMessage> {
+        let Some(id) = envelope.id() else {
+            self.0.log.noise(text);
+            return None;
+        };
+        let mut pending = self.pending();
+        if let Some(ticket) = pending.tickets.remove(&id) {
+            let ticket = ticket.upgrade()?;
+            ticket.fill(match (envelope.result, envelope.error) {
+                (Some(result), None) => Reply::Result(result.to_owned()),
+                (_, error) => Reply::Error(ServerError::read(error)),
+            });
+            return Some(response(id));
+        }
+        let handshake = pending.handshake.iter().position(|(known, _)| *known == id);
+        let superseded = handshake.is_some_and(|at| at + 1 < pending.handshake.len());
+        let era = handshake.map(|at| pending.handshake[at].1);
+        drop(pending);
+        if superseded {
+            // rmcp probes for ten seconds and then sends `initialize`; a slow server still answers the probe, and
+            // rmcp would take that for a reply to `initialize` with the wrong id.
+            return None;
+        }
+        Some(match serde_json::from_str(text) {
+            Ok(ServerJsonRpcMessage::Response(response))
+                if era == Some(Era::Discover)
+                    && !matches!(response.result, ServerResult::DiscoverResult(_)) =>
+            {
+                // Some servers of the earlier era answer every unknown method with an empty result.
+                error(id, ErrorCode::METHOD_NOT_FOUND, "no such method")
+            }
+            Ok(message) => message,
+            Err(_) => match envelope.error {
+                Some(raw) => {
+                    let ServerError { code, message, .. } = ServerError::read(Some(raw));
+                    let code = i32::try_from(code).map_or(ErrorCode::INTERNAL_ERROR, ErrorCode);
+                    error(id, code, message)
+                }
+                None => error(id, ErrorCode::INTERNAL_ERROR, "the reply can't be read"),
+            },
+        })
+    }
+
+    fn take_long_line(&self, id: Option<i64>, bytes: usize) -> Option<ServerJsonRpcMessage> {
+        let Some(id) = id else {
+            self.0
+                .log
+                .noise(&format!("(a line of {bytes} bytes was left out)"));
+            return None;
+        };
+        let Some(ticket) = self.pending().tickets.remove(&id) else {
+            return Some(error(
+                id,
+                ErrorCode::INTERNAL_ERROR,
+                format!("the reply of {bytes} bytes is too long"),
+            ));
+        };
+        ticket.upgrade()?.fill(Reply::TooLong { bytes });
+        Some(response(id))
+    }
+
+    fn take_progress(&self, envelope: &Envelope<'_>) {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Params<'a> {
+            #[serde(borrow)]
+            progress_token: &'a RawValue,
+            progress: f64,
+            total: Option<f64>,
+            message: Option<String>,
+        }
+        let Some(params) = envelope
+            .params
+            .and_then(|raw| serde_json::from_str::<Params<'_>>(raw.get()).ok())
+        else {
+            return;
+        };
+        let token = params.progress_token.get().trim_matches('"').parse();
+        let ticket = token
+            .ok()
+            .and_then(|token: i64| self.pending().progress.get(&token)?.upgrade());
+        if let Some(ticket) = ticket {
+            ticket.progress(Progress {
+                progress: params.progress,
+                total: params.total,
+                message: params.message,
+            });
+        }
+    }
+
+    /// Remembers what must be known of a request before the server can answer it.
+    fn register(&self, message: &ClientJsonRpcMessage) {
+        let JsonRpcMessage::Request(message) = message else {
+            return;
+        };
+        let NumberOrString::Number(id) = message.id else {
+            return;
+        };
+        let mut pending = self.pending();
+        match &message.request {
+            ClientRequest::InitializeRequest(_) => pending.handshake.push((id, Era::Initialize)),
+            ClientRequest::DiscoverRequest(_) => pending.handshake.push((id, Era::Discover)),
+            request => {
+                let Some(ticket) = request.extensions().get::<Ticket>() else {
+                    return;
+                };
+                ticket.mark_sent();
+                pending.tickets.retain(|_, ticket| ticket.is_wanted());
+                pending.progress.retain(|_, ticket| ticket.is_wanted());
+                pending.tickets.insert(id, ticket.downgrade());
+                if let Some(token) = request.get_meta().get_progress_token()
+                    && let NumberOrString::Number(token) = token.0
+                {
+                    pending.progress.insert(token, ticket.downgrade());
+                }
+            }
+        }
+    }
+}
+
+/// What rmcp is told of a reply that went to a ticket.
+fn response(id: i64) -> ServerJsonRpcMessage {
+    JsonRpcMessage::Response(JsonRpcResponse {
+        jsonrpc: JsonRpcVersion2_0,
+        id: NumberOrString::Number(id),
+        result: ServerResult::empty(()),
+    })
+}
+
+fn error(
+    id: i64,
+    code: ErrorCode,
+    message: impl Into<std::borrow::Cow<'static, str>>,
+) -> ServerJsonRpcMessage {
+    JsonRpcMessage::Error(JsonRpcError::new(
+        Some(NumberOrString::Number(id)),
+        ErrorData::new(code, message, None),
+    ))
+}
+
+impl TapTransport {
+    /// Queues a message at once, so that messages are written in the order in which rmcp sends them: it polls the
+    /// futures of [`Transport::send`] in any order, and a cancellation must not overtake its request.
+    fn queue(
+        &self,
+        message: &ClientJsonRpcMessage,
+    ) -> io::Result<oneshot::Receiver<io::Result<()>>> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        self.tap.register(message);
+        let (written, receiver) = oneshot::channel();
+        self.outgoing
+            .as_ref()
+            .and_then(|outgoing| outgoing.send(Outgoing { line, written }).ok())
+            .ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok(receiver)
+    }
+}
+
+impl Transport<RoleClient> for TapTransport {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let queued = self.queue(&message);
+        async move {
+            queued?
+                .await
+                .unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        self.incoming.recv().await
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.outgoing = None;
+        self.writing = None;
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! What a request carries through rmcp so that its reply comes back as the bytes that the server sent.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+
+use super::Progress;
+
+/// What a server answered, as it was sent.
+#[derive(Debug)]
+pub(super) enum Reply {
+    /// The result.
+    Result(Box<RawValue>),
+    /// A protocol error.
+    Error(ServerError),
+    /// The reply was over the limit and was not kept.
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+}
+
+/// A JSON-RPC error of a server.
+#[derive(Debug)]
+pub(super) struct ServerError {
+    pub(super) code: i64,
+    pub(super) message: String,
+    pub(super) data: Option<Box<RawValue>>,
+}
+
+impl ServerError {
+    /// Reads an error object; what is missing or of another type is taken as it stands.
+    pub(super) fn read(raw: Option<&RawValue>) -> Self {
+        #[derive(Deserialize)]
+        struct Object<'a> {
+            #[serde(borrow)]
+            code: Option<&'a RawValue>,
+            message: Option<String>,
+            data: Option<Box<RawValue>>,
+        }
+        let text = raw.map_or("no error object", RawValue::get);
+        match serde_json::from_str::<Object<'_>>(text) {
+            Ok(object) => Self {
+                code: object
+                    .code
+                    .and_then(|code| code.get().parse().ok())
+                    .unwrap_or_default(),
+                message: object.message.unwrap_or_default(),
+                data: object.data,
+            },
+            Err(_) => Self {
+                code: 0,
+                message: text.to_owned(),
+                data: None,
+            },
+        }
+    }
+}
+
+/// Belongs to one request; rides in its extensions, which are never sent.
+#[derive(Clone, Debug)]
+pub(super) struct Ticket(Arc<State>);
+
+/// A ticket that nobody may wait for any more.
+#[derive(Debug)]
+pub(super) struct WeakTicket(Weak<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    sent: AtomicBool,
+    reply: Mutex<Option<Reply>>,
+    progress: Option<mpsc::UnboundedSender<Progress>>,
+}
+
+impl Ticket {
+    /// Makes a ticket; progress of its request goes to `progress`.
+    pub(super) fn new(progress: Option<mpsc::UnboundedSender<Progress>>) -> Self {
+        Self(Arc::new(State {
+            progress,
+            ..State::default()
+        }))
+    }
+
+    /// The reply, once.
+    pub(super) fn take_reply(&self) -> Option<Reply> {
+        self.0
+            .reply
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    /// Whether the request may have reached the server, so that it must not be sent again.
+    pub(super) fn was_sent(&self) -> bool {
+        self.0.sent.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn mark_sent(&self) {
+        self.0.sent.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn fill(&self, reply: Reply) {
+        *self.0.reply.lock().unwrap_or_else(PoisonError::into_inner) = Some(reply);
+    }
+
+    pub(super) fn progress(&self, progress: Progress) {
+        if let Some(sender) = &self.0.progress {
+            // Whoever asked for progress may have stopped listening.
+            let _ = sender.send(progress);
+        }
+    }
+
+    pub(super) fn downgrade(&self) -> WeakTicket {
+        WeakTicket(Arc::downgrade(&self.0))
+    }
+}
+
+impl WeakTicket {
+    pub(super) fn upgrade(&self) -> Option<Ticket> {
+        self.0.upgrade().map(Ticket)
+    }
+
+    pub(super) fn is_wanted(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+}

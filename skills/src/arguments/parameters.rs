@@ -1,0 +1,213 @@
+//! The arguments that a tool's schema declares.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::schema::{Alternative, Kind, Root, Shape};
+use crate::entry_id::EntryId;
+
+/// How many listed values a type is shown with.
+const SHOWN_VALUES: usize = 8;
+
+/// The declared arguments, in the schema's order.
+#[derive(Debug)]
+pub(super) struct Parameters<'a> {
+    root: &'a Root,
+    all: Vec<Parameter<'a>>,
+    open: bool,
+    closed: bool,
+}
+
+/// One argument.
+#[derive(Debug)]
+pub(super) struct Parameter<'a> {
+    pub(super) name: &'a str,
+    pub(super) required: bool,
+    /// What must hold of it.
+    always: Vec<&'a Value>,
+    /// What holds of it in some branch of the schema.
+    sometimes: Vec<&'a Value>,
+}
+
+impl<'a> Parameters<'a> {
+    pub(super) fn of(root: &'a Root) -> Self {
+        let mut parameters = Self {
+            root,
+            all: Vec::new(),
+            open: false,
+            closed: false,
+        };
+        let mut required = Vec::new();
+        parameters.collect(root.value(), true, &mut required, 0);
+        for parameter in &mut parameters.all {
+            parameter.required = required.contains(&parameter.name);
+        }
+        parameters
+    }
+
+    pub(super) fn root(&self) -> &'a Root {
+        self.root
+    }
+
+    /// The argument of exactly that name.
+    pub(super) fn get(&self, name: &str) -> Option<&Parameter<'a>> {
+        self.all.iter().find(|parameter| parameter.name == name)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.all.iter().map(|parameter| parameter.name)
+    }
+
+    /// Whether the schema takes names that it does not declare: it says so, or it declares none and does not say otherwise.
+    pub(super) fn takes_others(&self) -> bool {
+        self.open || (self.all.is_empty() && !self.closed)
+    }
+
+    /// The arguments with their types, a line each, the required ones first.
+    pub(super) fn table(&self, id: &EntryId) -> String {
+        if self.all.is_empty() {
+            return format!("{id} declares no arguments");
+        }
+        let width = self.names().map(|name| name.chars().count()).max();
+        let width = width.unwrap_or_default() + 2;
+        let mut text = format!("arguments of {id}:");
+        let (required, optional): (Vec<_>, Vec<_>) =
+            self.all.iter().partition(|parameter| parameter.required);
+        for parameter in required.into_iter().chain(optional) {
+            let flag = format!("--{}", parameter.name);
+            let kind = describe(self.root, &parameter.shape(self.root), 0);
+            let note = if parameter.required { ", required" } else { "" };
+            let _ = write!(text, "\n  {flag:width$}  {kind}{note}");
+        }
+        text
+    }
+
+    /// Collects what a schema declares; `always` is false within a branch that need not hold.
+    fn collect(
+        &mut self,
+        schema: &'a Value,
+        always: bool,
+        required: &mut Vec<&'a str>,
+        depth: usize,
+    ) {
+        let Some(object) = schema.as_object() else {
+            return;
+        };
+        if !self.root.may_follow(depth) {
+            return;
+        }
+        let depth = depth + 1;
+        if let Some(Value::Object(properties)) = object.get("properties") {
+            for (name, property) in properties {
+                self.add(name, property, always);
+            }
+        }
+        if let (true, Some(Value::Array(names))) = (always, object.get("required")) {
+            required.extend(names.iter().filter_map(Value::as_str));
+        }
+        self.open |= object.contains_key("patternProperties");
+        for keyword in ["additionalProperties", "unevaluatedProperties"] {
+            match object.get(keyword) {
+                Some(Value::Bool(false)) => self.closed |= always,
+                Some(_) => self.open = true,
+                None => {}
+            }
+        }
+        let reference = object.get("$ref").and_then(Value::as_str);
+        if let Some(target) = reference.and_then(|reference| self.root.target(reference)) {
+            self.collect(target, always, required, depth);
+        }
+        for (keyword, value) in object {
+            match (keyword.as_str(), value) {
+                ("allOf", Value::Array(parts)) => {
+                    for part in parts {
+                        self.collect(part, always, required, depth);
+                    }
+                }
+                ("anyOf" | "oneOf", Value::Array(branches)) => {
+                    for branch in branches {
+                        self.collect(branch, false, required, depth);
+                    }
+                }
+                ("if" | "then" | "else", branch) => self.collect(branch, false, required, depth),
+                ("dependentSchemas" | "dependencies", Value::Object(branches)) => {
+                    for branch in branches.values() {
+                        self.collect(branch, false, required, depth);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn add(&mut self, name: &'a str, schema: &'a Value, always: bool) {
+        let place = self.all.iter().position(|known| known.name == name);
+        let place = place.unwrap_or_else(|| {
+            self.all.push(Parameter {
+                name,
+                required: false,
+                always: Vec::new(),
+                sometimes: Vec::new(),
+            });
+            self.all.len() - 1
+        });
+        let schemas = if always {
+            &mut self.all[place].always
+        } else {
+            &mut self.all[place].sometimes
+        };
+        schemas.push(schema);
+    }
+}
+
+impl<'a> Parameter<'a> {
+    /// The kinds that it may be of.
+    pub(super) fn shape(&self, root: &'a Root) -> Shape<'a> {
+        let always = root.shape_of_all(&self.always);
+        if always.is_some() || self.sometimes.is_empty() {
+            return always;
+        }
+        root.shape_of_any(&self.sometimes)
+    }
+}
+
+/// A type in short: `string`, `"a"|"b"`, `integer[]`.
+pub(super) fn describe<'a>(root: &'a Root, shape: &Shape<'a>, depth: usize) -> String {
+    let Some(alternatives) = shape else {
+        return "any JSON".to_owned();
+    };
+    if alternatives.is_empty() {
+        return "nothing".to_owned();
+    }
+    let parts: Vec<String> = alternatives
+        .iter()
+        .map(|alternative| describe_one(root, alternative, depth))
+        .collect();
+    parts.join("|")
+}
+
+fn describe_one<'a>(root: &'a Root, alternative: &Alternative<'a>, depth: usize) -> String {
+    if let Some(literals) = &alternative.literals {
+        let mut shown: Vec<String> = literals
+            .iter()
+            .take(SHOWN_VALUES)
+            .map(ToString::to_string)
+            .collect();
+        if literals.len() > SHOWN_VALUES {
+            shown.push(format!("… {} more", literals.len() - SHOWN_VALUES));
+        }
+        return shown.join("|");
+    }
+    if alternative.kind == Kind::Array && depth < 2 {
+        let items = describe(root, &root.item_shape(alternative, 0), depth + 1);
+        return if items == "any JSON" {
+            "array".to_owned()
+        } else if items.contains('|') {
+            format!("({items})[]")
+        } else {
+            format!("{items}[]")
+        };
+    }
+    alternative.kind.as_str().to_owned()
+}

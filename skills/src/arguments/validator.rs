@@ -1,0 +1,130 @@
+//! Checking arguments against the schema before anything is sent.
+
+mod faults;
+
+use std::error::Error;
+use std::fmt::Write;
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{PatternOptions, Retrieve, Uri, ValidationError};
+use serde_json::{Map, Value};
+
+use self::faults::Fault;
+use super::parameters::Parameters;
+use super::{nearest, refused, schema};
+use crate::entry_id::EntryId;
+use crate::problem::{Problem, ProblemKind};
+use crate::tool::Tool;
+
+/// How many faults are listed; the rest is counted.
+const LISTED: usize = 20;
+/// How much a pattern of a stranger may try before it is given up.
+const BACKTRACKING: usize = 100_000;
+
+/// A tool's schema made ready for checking; the daemon keeps one a tool.
+///
+/// The dialect is the one that `$schema` names, 2020-12 without one. `format` is an annotation, as it is in 2020-12, whatever the
+/// dialect: the server knows best which dates it takes. Names that the schema does not declare are refused even though JSON Schema would
+/// let them pass, unless the schema says that it takes them or declares none at all.
+#[derive(Debug)]
+pub struct Validator {
+    compiled: jsonschema::Validator,
+    /// The only names that are taken, where others are not.
+    names: Option<Vec<String>>,
+}
+
+impl Validator {
+    /// Compiles the tool's `inputSchema`. Never fetches a `$ref` from the network.
+    ///
+    /// # Errors
+    /// [`ProblemKind::MalformedTool`] when the schema itself can't be used.
+    pub fn new(tool: &Tool) -> Result<Self, Problem> {
+        let root = schema::of(tool)?;
+        let parameters = Parameters::of(&root);
+        let names =
+            (!parameters.takes_others()).then(|| parameters.names().map(str::to_owned).collect());
+        let compiled = jsonschema::options()
+            .with_retriever(NeverFetch)
+            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACKING))
+            .should_validate_formats(false)
+            .build(root.value())
+            .map_err(|error| unusable(tool, &error))?;
+        Ok(Self { compiled, names })
+    }
+
+    /// Checks arguments before anything is sent.
+    ///
+    /// # Errors
+    /// [`ProblemKind::Arguments`]: every fault with its place, the tool's
+    /// arguments, and as the hint a command that would work.
+    pub fn check(
+        &self,
+        tool: &Tool,
+        id: &EntryId,
+        arguments: &Map<String, Value>,
+    ) -> Result<(), Problem> {
+        let mut found = self.unknown_names(arguments);
+        let names_told = !found.is_empty();
+        let value = Value::Object(arguments.clone());
+        for error in self.compiled.iter_errors(&value) {
+            // A schema that is closed says once more what was said of an unknown name.
+            if !(names_told && faults::is_of_names(&error)) {
+                found.extend(faults::of(&error));
+            }
+        }
+        if found.is_empty() {
+            return Ok(());
+        }
+        let root = schema::of(tool)?;
+        let mut message = "the arguments do not fit the schema".to_owned();
+        for fault in found.iter().take(LISTED) {
+            let _ = write!(message, "\n  {}: {}", fault.place, fault.reason);
+        }
+        if found.len() > LISTED {
+            let _ = write!(message, "\n  and {} more", found.len() - LISTED);
+        }
+        message.push('\n');
+        message.push_str(&Parameters::of(&root).table(id));
+        Err(refused(tool, id)(message, String::new()))
+    }
+
+    fn unknown_names(&self, arguments: &Map<String, Value>) -> Vec<Fault> {
+        let Some(names) = &self.names else {
+            return Vec::new();
+        };
+        let unknown = arguments.keys().filter(|name| !names.contains(name));
+        unknown
+            .map(|name| {
+                let near = nearest::nearest(name, names.iter().map(String::as_str));
+                Fault::unknown("", name, &near)
+            })
+            .collect()
+    }
+}
+
+/// What stands where a schema could be fetched.
+struct NeverFetch;
+
+impl Retrieve for NeverFetch {
+    fn retrieve(&self, _: &Uri<String>) -> Result<Value, Box<dyn Error + Send + Sync>> {
+        Err("schemas are never fetched".into())
+    }
+}
+
+fn unusable(tool: &Tool, error: &ValidationError<'_>) -> Problem {
+    let name = &tool.name;
+    let message = match error.kind() {
+        ValidationErrorKind::Referencing(jsonschema::ReferencingError::Unretrievable {
+            uri,
+            ..
+        }) => format!("the inputSchema of {name} refers to {uri}, and schemas are never fetched"),
+        _ => {
+            let path = error.instance_path().as_str();
+            let place = if path.is_empty() { "its root" } else { path };
+            let reason = error.masked();
+            format!("the inputSchema of {name} is not a usable JSON Schema: at {place}: {reason}")
+        }
+    };
+    Problem::new(ProblemKind::MalformedTool, message)
+        .hint("the server's author can repair it; the tool can't be called until then")
+}

@@ -1,0 +1,65 @@
+//! Finds an entry by what a user typed: an id, or a path in the mount.
+
+use super::{Entry, Snapshot};
+use crate::entry_id::EntryId;
+use crate::names::nearest;
+use crate::problem::{Problem, ProblemKind};
+use crate::summary::one_line;
+
+/// How many names a hint offers.
+const SUGGESTIONS: usize = 5;
+
+impl Snapshot {
+    /// Finds an entry by its id, or by a path of the entry relative to the mount point (`mcp/<server>/<tool>.md`,
+    /// `.schemas/<server>/<tool>.json`, `skills/<skill>` and everything below it).
+    ///
+    /// The two can't be confused: an id has one `/`, and so have only those paths that are ids themselves.
+    ///
+    /// # Errors
+    /// [`ProblemKind::NotFound`](crate::problem::ProblemKind::NotFound) with the nearest ids.
+    pub fn find(&self, id_or_path: &str) -> Result<(EntryId, Entry), Problem> {
+        let found = self.entries.get_key_value(id_or_path).or_else(|| {
+            self.entries
+                .get_key_value(self.id_of_path(id_or_path)?.as_str())
+        });
+        match found {
+            Some((id, entry)) => Ok((id.clone(), entry.clone())),
+            None => Err(self.not_found(id_or_path)),
+        }
+    }
+
+    /// The id of the entry that a path of the tree belongs to.
+    fn id_of_path(&self, path: &str) -> Option<String> {
+        let path = path.strip_prefix("./").unwrap_or(path);
+        let path = path.trim_start_matches('/').trim_end_matches('/');
+        let (top, below) = path.split_once('/')?;
+        let id = match top {
+            "mcp" => below.strip_suffix(".md")?.to_owned(),
+            ".schemas" => below.strip_suffix(".json")?.to_owned(),
+            "skills" => format!("skills/{}", below.split('/').next()?),
+            _ => return None,
+        };
+        self.tree.find(path.as_bytes()).map(|_| id)
+    }
+
+    fn not_found(&self, wanted: &str) -> Problem {
+        let problem = Problem::new(
+            ProblemKind::NotFound,
+            format!("no entry `{}`", one_line(wanted)),
+        );
+        // A path is judged by the id that it would have.
+        let id = ["mcp/", ".schemas/"]
+            .iter()
+            .find_map(|top| wanted.trim_start_matches("./").strip_prefix(top))
+            .map_or(wanted, |below| {
+                let below = below.strip_suffix(".md").unwrap_or(below);
+                below.strip_suffix(".json").unwrap_or(below)
+            });
+        let near = nearest(id, self.entries.keys().map(EntryId::as_str), SUGGESTIONS);
+        if near.is_empty() {
+            return problem.hint("`shelf list` prints every id");
+        }
+        let near: Vec<String> = near.iter().map(|id| format!("`{id}`")).collect();
+        problem.hint(format!("the nearest are {}", near.join(", ")))
+    }
+}

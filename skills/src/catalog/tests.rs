@@ -1,0 +1,140 @@
+use std::sync::Arc;
+
+use super::fixtures::{built, example, server, sources, tool};
+use super::{Known, differences};
+use crate::problem::ProblemKind;
+use crate::server::{Definitions, ServerState};
+
+#[test]
+fn entries_are_found_by_id_and_by_path() {
+    let snapshot = built(example());
+    for (wanted, id) in [
+        ("time/now", "time/now"),
+        ("mcp/time/now.md", "time/now"),
+        ("./mcp/time/now.md", "time/now"),
+        ("/mcp/time/now.md", "time/now"),
+        (".schemas/time/now.json", "time/now"),
+        ("skills/pdf", "skills/pdf"),
+        ("skills/pdf/", "skills/pdf"),
+        ("skills/pdf/scripts/run.sh", "skills/pdf"),
+        ("skills/acme:docx/SKILL.md", "skills/acme:docx"),
+    ] {
+        let found = snapshot.find(wanted).map(|(id, _)| id.to_string());
+        assert_eq!(found, Ok(id.to_owned()), "{wanted}");
+    }
+}
+
+#[test]
+fn a_misspelt_name_is_refused_with_the_nearest() {
+    let snapshot = built(example());
+    for (wanted, hint) in [
+        ("github/crate", "the nearest are `github/create`"),
+        ("mcp/github/crate.md", "the nearest are `github/create`"),
+        ("no", "the nearest are `time/now`"),
+        ("Time/Now", "the nearest are `time/now`"),
+        ("quite-another-thing", "`shelf list` prints every id"),
+    ] {
+        let problem = snapshot.find(wanted).expect_err("nothing is corrected");
+        assert_eq!(problem.kind, ProblemKind::NotFound);
+        assert_eq!(problem.hint.as_deref(), Some(hint), "{wanted}");
+    }
+    for wanted in [
+        "mcp/time/INDEX.md",
+        "mcp/time",
+        "skills/pdf/absent",
+        "mcp/time/now",
+        "",
+        "INDEX.md",
+    ] {
+        assert!(snapshot.find(wanted).is_err(), "{wanted}");
+    }
+}
+
+#[test]
+fn the_journal_names_servers_once_and_entries_after() {
+    let empty = built(sources(Vec::new(), Vec::new()));
+    let full = built(example());
+    let all = [
+        "+ github/ 2 tools",
+        "+ skills/acme:docx",
+        "+ skills/pdf",
+        "+ time/ 1 tool",
+    ];
+    assert_eq!(differences(None, &full), all);
+    assert_eq!(differences(Some(&empty), &full), all);
+    assert_eq!(
+        differences(Some(&full), &empty),
+        [
+            "- github/create",
+            "- github/list",
+            "- skills/acme:docx",
+            "- skills/pdf",
+            "- time/now"
+        ]
+    );
+
+    let mut more = example();
+    let later = server("later", Some(vec![tool("x", "X.")]));
+    more.servers
+        .insert(later.name.clone(), (later, ServerState::default()));
+    let time = server("time", Some(vec![tool("then", "Said the time.")]));
+    more.servers
+        .insert(time.name.clone(), (time, ServerState::default()));
+    assert_eq!(
+        differences(Some(&full), &built(more)),
+        ["+ later/ 1 tool", "- time/now", "+ time/then"]
+    );
+}
+
+#[test]
+fn changed_instructions_are_a_change_of_their_server() {
+    let before = built(example());
+    let mut sources = example();
+    for (server, _) in sources.servers.values_mut() {
+        let mut changed = server.as_ref().clone();
+        changed.definitions = changed.definitions.map(|known| {
+            Arc::new(Definitions {
+                instructions: Some("Now do this.".to_owned()),
+                ..known.as_ref().clone()
+            })
+        });
+        *server = Arc::new(changed);
+    }
+    assert_eq!(
+        differences(Some(&before), &built(sources)),
+        ["~ github/", "~ time/"]
+    );
+}
+
+#[test]
+fn what_is_known_survives_being_written_down() {
+    let mut known = Known::default();
+    known.advance(None, &built(example()));
+    let json = serde_json::to_string(&known).expect("it is plain data");
+    let mut read: Known = serde_json::from_str(&json).expect("it was just written");
+    assert_eq!(read.advance(None, &built(example())), Vec::<String>::new());
+    assert_eq!(read, known);
+}
+
+#[test]
+fn a_server_that_is_not_known_again_yet_is_no_difference() {
+    let mut known = Known::default();
+    let full = built(example());
+    known.advance(None, &full);
+    let mut forgotten = example();
+    let time = server("time", None);
+    forgotten
+        .servers
+        .insert(time.name.clone(), (time, ServerState::default()));
+    let forgotten = built(forgotten);
+    assert_eq!(known.advance(Some(&full), &forgotten), Vec::<String>::new());
+    assert_eq!(known.advance(Some(&forgotten), &full), Vec::<String>::new());
+}
+
+#[test]
+fn summaries_are_in_order_of_id() {
+    let snapshot = built(example());
+    let ids: Vec<&str> = snapshot.summaries().map(|(id, _)| id.as_str()).collect();
+    let entries: Vec<&str> = snapshot.entries.keys().map(|id| id.as_str()).collect();
+    assert_eq!(ids, entries);
+}

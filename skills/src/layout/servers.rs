@@ -1,0 +1,237 @@
+//! One server's part of the tree: `mcp/<server>/` and `.schemas/<server>/`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Stamp, collision};
+use crate::definition;
+use crate::entry_id::EntryId;
+use crate::index::{self, Group, Kind, Line, TokenCounter};
+use crate::json;
+use crate::names::{Claim, Taken, Ties, allot};
+use crate::problem::Problem;
+use crate::server::{Server, ServerState};
+use crate::summary::summarize;
+use crate::tool::Tool;
+use crate::tree::{FileName, Node};
+
+/// Names that a tool can't have, since the layout's own files stand beside it.
+const RESERVED_TOOLS: &[&str] = &["INDEX", "SERVER", "STATUS"];
+
+/// A server with its state, where it stands.
+#[derive(Debug)]
+pub(crate) struct PlacedServer {
+    /// Everything but its state.
+    pub(crate) content: Arc<ServerContent>,
+    state: ServerState,
+    /// `mcp/<server>/`.
+    pub(super) directory: (FileName, Node),
+}
+
+/// What follows from a server's definitions alone.
+#[derive(Debug)]
+pub(crate) struct ServerContent {
+    /// The name of its two directories.
+    pub(crate) file_name: String,
+    /// What it was made from.
+    pub(crate) server: Arc<Server>,
+    /// Its tools in order of id.
+    pub(crate) tools: Vec<Arc<PlacedTool>>,
+    pub(super) group: Arc<Group>,
+    pub(super) collisions: Vec<Problem>,
+    /// `.schemas/<server>/`, where there is a tool.
+    pub(super) schemas: Option<(FileName, Node)>,
+    /// The children of `mcp/<server>/` but STATUS.
+    children: Vec<(FileName, Node)>,
+}
+
+/// A tool, where it stands.
+#[derive(Debug)]
+pub(crate) struct PlacedTool {
+    /// Its id.
+    pub(crate) id: EntryId,
+    /// The tool as it is shown.
+    pub(crate) tool: Arc<Tool>,
+    summary: String,
+    definition: (FileName, Node),
+    schema: (FileName, Node),
+    /// What reading the definition costs.
+    tokens: usize,
+}
+
+impl PlacedServer {
+    /// Places a server; what is unchanged since `previous` is shared with it.
+    pub(super) fn next(
+        previous: Option<&Arc<Self>>,
+        server: &Arc<Server>,
+        state: &ServerState,
+        file_name: &str,
+        stamp: &mut Stamp<'_>,
+        counter: &dyn TokenCounter,
+    ) -> Arc<Self> {
+        // A tool's id begins with the file name, so nothing can be shared under another one.
+        let previous = previous.filter(|placed| placed.content.file_name == file_name);
+        let content = match previous {
+            Some(placed) if Arc::ptr_eq(&placed.content.server, server) => {
+                if placed.state == *state {
+                    return placed.clone();
+                }
+                placed.content.clone()
+            }
+            _ => Arc::new(ServerContent::new(
+                previous.map(|placed| placed.content.as_ref()),
+                server,
+                file_name,
+                stamp,
+                counter,
+            )),
+        };
+        let mut children = content.children.clone();
+        children
+            .push(stamp.volatile_file(&format!("mcp/{file_name}/STATUS"), index::status(state)));
+        Arc::new(Self {
+            directory: stamp.directory(&format!("mcp/{file_name}"), children),
+            content,
+            state: state.clone(),
+        })
+    }
+}
+
+impl ServerContent {
+    fn new(
+        previous: Option<&Self>,
+        server: &Arc<Server>,
+        file_name: &str,
+        stamp: &mut Stamp<'_>,
+        counter: &dyn TokenCounter,
+    ) -> Self {
+        let mut collisions = Vec::new();
+        let tools = place_tools(previous, server, file_name, stamp, counter, &mut collisions);
+        let lines = server.definitions.as_ref().map(|_| {
+            let line = |tool: &Arc<PlacedTool>| Line {
+                id: tool.id.clone(),
+                summary: tool.summary.clone(),
+            };
+            tools.iter().map(line).collect()
+        });
+        let group = Group::server(file_name, &about(server), lines, counter);
+
+        let mut children: Vec<_> = tools.iter().map(|tool| tool.definition.clone()).collect();
+        let cost = tools.iter().map(|tool| tool.tokens).sum();
+        children.push(stamp.file(
+            &format!("mcp/{file_name}/INDEX.md"),
+            index::of_groups(&[&group], Kind::Tools, cost, counter),
+            None,
+        ));
+        children.push(stamp.file(
+            &format!("mcp/{file_name}/SERVER.md"),
+            index::server(server),
+            None,
+        ));
+        let schemas: Vec<_> = tools.iter().map(|tool| tool.schema.clone()).collect();
+        let schemas = (!schemas.is_empty())
+            .then(|| stamp.directory(&format!(".schemas/{file_name}"), schemas));
+        Self {
+            file_name: file_name.to_owned(),
+            server: server.clone(),
+            tools,
+            group: Arc::new(group),
+            collisions,
+            schemas,
+            children,
+        }
+    }
+}
+
+/// What a server says of itself, on one line; empty when it says nothing.
+fn about(server: &Server) -> String {
+    let Some(known) = &server.definitions else {
+        return String::new();
+    };
+    [&known.instructions, &known.title]
+        .into_iter()
+        .flatten()
+        .map(|text| summarize(text))
+        // A title that only repeats the name says nothing that its line does not say already.
+        .find(|summary| !summary.is_empty() && !summary.eq_ignore_ascii_case(server.name.as_str()))
+        .unwrap_or_default()
+}
+
+/// What a tool does, on one line; its title where it has no description.
+fn summary(tool: &Tool) -> String {
+    let summary = summarize(&tool.description);
+    if summary.is_empty() {
+        return tool.title.as_deref().map(summarize).unwrap_or_default();
+    }
+    summary
+}
+
+fn place_tools(
+    previous: Option<&ServerContent>,
+    server: &Server,
+    server_file_name: &str,
+    stamp: &mut Stamp<'_>,
+    counter: &dyn TokenCounter,
+    collisions: &mut Vec<Problem>,
+) -> Vec<Arc<PlacedTool>> {
+    let Some(known) = &server.definitions else {
+        return Vec::new();
+    };
+    let claims: Vec<Claim<'_>> = known
+        .tools
+        .iter()
+        .map(|tool| Claim {
+            name: &tool.name,
+            source: server.name.as_str(),
+        })
+        .collect();
+    let before: HashMap<&EntryId, &Arc<PlacedTool>> = previous
+        .iter()
+        .flat_map(|content| &content.tools)
+        .map(|tool| (&tool.id, tool))
+        .collect();
+    let allotted = allot(&claims, RESERVED_TOOLS, Ties::NoneKeeps);
+    let mut placed = Vec::with_capacity(known.tools.len());
+    for (tool, allotted) in known.tools.iter().zip(allotted) {
+        let id = EntryId::tool(server_file_name, &allotted.file_name);
+        if let Some(taken) = allotted.taken {
+            let winner = match taken {
+                Taken::ByLayout => "a file of the mount's own".to_owned(),
+                Taken::ByClaim(rival) => format!("the tool `{}`, too", claims[rival].name),
+            };
+            collisions.push(
+                collision(&tool.name, &winner, id.as_str())
+                    .at_server(server.name.as_str(), Some(&tool.name)),
+            );
+        }
+        // What differs in key order or white space alone stays as it was shown.
+        placed.push(match before.get(&id) {
+            Some(same) if same.tool.hash == tool.hash => Arc::clone(same),
+            _ => PlacedTool::new(id, tool, stamp, counter),
+        });
+    }
+    placed.sort_by(|a, b| a.id.cmp(&b.id));
+    placed
+}
+
+impl PlacedTool {
+    fn new(
+        id: EntryId,
+        tool: &Arc<Tool>,
+        stamp: &mut Stamp<'_>,
+        counter: &dyn TokenCounter,
+    ) -> Arc<Self> {
+        let schema_path = format!(".schemas/{id}.json");
+        let definition = definition::render(tool, &id, &schema_path);
+        let tokens = counter.count(&definition);
+        let schema = json::pretty(&tool.raw);
+        Arc::new(Self {
+            summary: summary(tool),
+            definition: stamp.file(&format!("mcp/{id}.md"), definition, Some(&id)),
+            schema: stamp.file(&schema_path, schema, Some(&id)),
+            tool: tool.clone(),
+            tokens,
+            id,
+        })
+    }
+}

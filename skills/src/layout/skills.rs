@@ -1,0 +1,208 @@
+//! The skills' part of the tree: `skills/`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Layout, Stamp, collision};
+use crate::entry_id::EntryId;
+use crate::index::{self, Group, Kind, Line, TokenCounter};
+use crate::names::{Claim, Taken, Ties, allot};
+use crate::problem::Problem;
+use crate::skill::Skill;
+use crate::summary::summarize;
+use crate::tree::{Directory, File, FileName, Node};
+
+/// Names that a skill can't have.
+const RESERVED_SKILLS: &[&str] = &["INDEX.md"];
+
+/// A skill, where it stands.
+#[derive(Debug)]
+pub(crate) struct PlacedSkill {
+    /// Its id.
+    pub(crate) id: EntryId,
+    /// The skill.
+    pub(crate) skill: Arc<Skill>,
+    file_name: String,
+    summary: String,
+    /// What reading its SKILL.md costs.
+    tokens: usize,
+    /// `skills/<skill>/`: the skill's own tree, each file with the entry that it belongs to.
+    directory: Arc<Directory>,
+}
+
+/// Gives every skill its place, in order of id; those of `previous` that are unchanged are taken from there.
+pub(super) fn place(
+    previous: &[Arc<PlacedSkill>],
+    skills: &[Arc<Skill>],
+    collisions: &mut Vec<Problem>,
+    counter: &dyn TokenCounter,
+) -> Vec<Arc<PlacedSkill>> {
+    let mut skills: Vec<&Arc<Skill>> = skills.iter().collect();
+    skills.sort_by_key(|skill| (skill.precedence, &skill.found));
+    let claimed: Vec<(String, String)> = skills
+        .iter()
+        .map(|skill| {
+            let name = match &skill.source {
+                Some(source) => format!("{source}:{}", skill.name),
+                None => skill.name.clone(),
+            };
+            (name, skill.found.to_string_lossy().into_owned())
+        })
+        .collect();
+    let claims: Vec<Claim<'_>> = claimed
+        .iter()
+        .map(|(name, source)| Claim { name, source })
+        .collect();
+    let before: BTreeMap<&EntryId, &Arc<PlacedSkill>> =
+        previous.iter().map(|placed| (&placed.id, placed)).collect();
+    let allotted = allot(&claims, RESERVED_SKILLS, Ties::FirstKeeps);
+    let mut placed = Vec::with_capacity(skills.len());
+    for ((skill, claim), allotted) in skills.iter().zip(&claims).zip(allotted) {
+        let id = EntryId::skill(&allotted.file_name);
+        if let Some(taken) = allotted.taken {
+            let winner = match taken {
+                Taken::ByLayout => "a file of the mount's own".to_owned(),
+                Taken::ByClaim(rival) => format!("the skill {}", skills[rival].found.display()),
+            };
+            collisions.push(
+                collision(claim.name, &winner, id.as_str())
+                    .at_file(&skill.file, None)
+                    .hint("rename one of the two directories"),
+            );
+        }
+        let before = before.get(&id).copied();
+        placed.push(PlacedSkill::next(
+            before,
+            id,
+            allotted.file_name,
+            skill,
+            counter,
+        ));
+    }
+    placed.sort_by(|a, b| a.id.cmp(&b.id));
+    placed
+}
+
+/// The groups of the skills, one a source; those whose skills are all unchanged are taken from the layout before.
+pub(super) fn groups(
+    previous: Option<&Layout>,
+    skills: &[Arc<PlacedSkill>],
+    counter: &dyn TokenCounter,
+) -> Vec<Arc<Group>> {
+    if let Some(previous) = previous
+        && same(&previous.skills, skills)
+    {
+        let of_skills = previous.groups.iter().filter(|g| g.kind == Kind::Skills);
+        return of_skills.cloned().collect();
+    }
+    let mut by_source: BTreeMap<Option<&str>, Vec<Line>> = BTreeMap::new();
+    for placed in skills {
+        let line = Line {
+            id: placed.id.clone(),
+            summary: placed.summary.clone(),
+        };
+        by_source
+            .entry(placed.skill.source.as_deref())
+            .or_default()
+            .push(line);
+    }
+    by_source
+        .into_iter()
+        .map(|(source, lines)| {
+            let source = source.map(crate::names::encode);
+            Arc::new(Group::skills(source.as_deref(), lines, counter))
+        })
+        .collect()
+}
+
+/// Whether the two are the very same skills.
+pub(super) fn same(a: &[Arc<PlacedSkill>], b: &[Arc<PlacedSkill>]) -> bool {
+    a.len() == b.len() && std::iter::zip(a, b).all(|(a, b)| Arc::ptr_eq(a, b))
+}
+
+/// `skills/`.
+pub(super) fn directory(
+    skills: &[Arc<PlacedSkill>],
+    groups: &[Arc<Group>],
+    stamp: &mut Stamp<'_>,
+    counter: &dyn TokenCounter,
+) -> (FileName, Node) {
+    let groups: Vec<&Group> = groups.iter().map(Arc::as_ref).collect();
+    let cost = skills.iter().map(|placed| placed.tokens).sum();
+    let mut children: Vec<_> = skills
+        .iter()
+        .map(|placed| {
+            let name: FileName = placed.file_name.as_bytes().into();
+            (name, Node::Directory(placed.directory.clone()))
+        })
+        .collect();
+    let index = index::of_groups(&groups, Kind::Skills, cost, counter);
+    children.push(stamp.file("skills/INDEX.md", index, None));
+    stamp.directory("skills", children)
+}
+
+impl PlacedSkill {
+    fn next(
+        previous: Option<&Arc<Self>>,
+        id: EntryId,
+        file_name: String,
+        skill: &Arc<Skill>,
+        counter: &dyn TokenCounter,
+    ) -> Arc<Self> {
+        if let Some(placed) = previous
+            && Arc::ptr_eq(&placed.skill, skill)
+        {
+            return placed.clone();
+        }
+        let before = previous.map(|placed| (&placed.skill.tree, &placed.directory));
+        Arc::new(Self {
+            summary: summarize(&skill.description),
+            tokens: counter.count(&String::from_utf8_lossy(&skill.text)),
+            directory: belonging_to(&id, &skill.tree, before),
+            skill: skill.clone(),
+            file_name,
+            id,
+        })
+    }
+}
+
+/// The tree with each file's entry set; what `before` made from the same directory is shared.
+fn belonging_to(
+    id: &EntryId,
+    tree: &Arc<Directory>,
+    before: Option<(&Arc<Directory>, &Arc<Directory>)>,
+) -> Arc<Directory> {
+    if let Some((source, made)) = before
+        && Arc::ptr_eq(source, tree)
+    {
+        return made.clone();
+    }
+    let children = tree.children().iter().map(|(name, node)| {
+        let before = before.and_then(|(source, made)| Some((source.get(name)?, made.get(name)?)));
+        (name.clone(), node_belonging_to(id, node, before))
+    });
+    Arc::new(Directory::new(children.collect(), tree.modified))
+}
+
+fn node_belonging_to(id: &EntryId, node: &Node, before: Option<(&Node, &Node)>) -> Node {
+    match (node, before) {
+        (Node::Directory(tree), Some((Node::Directory(source), Node::Directory(made)))) => {
+            Node::Directory(belonging_to(id, tree, Some((source, made))))
+        }
+        (Node::Directory(tree), _) => Node::Directory(belonging_to(id, tree, None)),
+        (Node::File(file), Some((Node::File(source), Node::File(made))))
+            if Arc::ptr_eq(file, source) =>
+        {
+            Node::File(made.clone())
+        }
+        (Node::File(file), _) => Node::File(Arc::new(File {
+            content: file.content.clone(),
+            mode: file.mode,
+            modified: file.modified,
+            volatile: file.volatile,
+            entry: Some(id.clone()),
+            origin: file.origin.clone(),
+        })),
+        (Node::Link(link), _) => Node::Link(link.clone()),
+    }
+}
