@@ -73,8 +73,10 @@ fn a_stop_takes_the_mount_away_though_someone_sits_inside() {
         return;
     };
     let mut child = sit_inside(&fixture.path("mcp"));
+    let mounted = fixture.mount.take().unwrap();
     let start = Instant::now();
-    fixture.mount.take().unwrap().stop();
+    mounted.stop();
+    mounted.wait();
     assert!(start.elapsed() < Duration::from_secs(5));
     assert!(!is_listed(&fixture.point));
     child.kill().unwrap();
