@@ -82,7 +82,7 @@ impl Validator {
         }
         message.push('\n');
         message.push_str(&Parameters::of(&root).table(id));
-        Err(refused(tool, id)(message, String::new()))
+        Err(refused(tool, id, message, None))
     }
 
     fn unknown_names(&self, arguments: &Map<String, Value>) -> Vec<Fault> {
