@@ -12,7 +12,7 @@ use crate::problem::{Problem, ProblemKind};
 use crate::skill::{Skill, Survey};
 use search::Search;
 
-pub use watch::{Interest, Watch};
+pub use watch::Watch;
 
 /// A directory in which skills are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub fn discover_outside(
         .iter()
         .enumerate()
         .filter_map(|(precedence, root)| {
-            watch.link(&root.path);
+            watch.path(&root.path);
             match real_root(root) {
                 Ok(real) => Some((precedence, root, real?)),
                 Err(problem) => {

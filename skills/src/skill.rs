@@ -94,15 +94,15 @@ impl Skill {
         previous: Option<&Arc<Self>>,
         survey: &mut Survey,
     ) -> Result<Arc<Self>, Problem> {
-        let located = Located::find(&place.file, &place.directory, roots)
+        let located = Located::find(&place.directory, file_name(&place.file).as_ref(), roots)
             .map_err(|error| error.problem(&place.file))?;
         let name = place.name();
         let unchanged = previous
             .filter(|previous| previous.name == name && previous.file == place.file)
-            .and_then(|previous| Text::of(previous))
-            .filter(|text| located.is_origin_of(&text.file));
+            .and_then(|previous| Some((previous, previous.own_file()?)))
+            .filter(|(_, file)| located.is_origin_of(file));
         let text = match unchanged {
-            Some(text) => text,
+            Some((previous, file)) => Text::of(previous, file),
             None => Text::read(&place, &name, located)?,
         };
         let tree = Files {
@@ -136,6 +136,14 @@ impl Skill {
         })
     }
 
+    /// The node of its SKILL.md.
+    fn own_file(&self) -> Option<&Arc<File>> {
+        match self.tree.get(file_name(&self.file).as_bytes()) {
+            Some(Node::File(file)) => Some(file),
+            _ => None,
+        }
+    }
+
     /// Whether nothing changed. What was read from SKILL.md is the same when its node in the tree is.
     fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.tree, &other.tree)
@@ -145,16 +153,6 @@ impl Skill {
             && self.found == other.found
             && self.directory == other.directory
             && self.file == other.file
-    }
-}
-
-impl Place {
-    /// The name of the directory: the one it was found by, which for a link is the link's.
-    fn name(&self) -> String {
-        let name = self.found.file_name().or(self.directory.file_name());
-        name.unwrap_or(OsStr::new("skill"))
-            .to_string_lossy()
-            .into_owned()
     }
 }
 
@@ -168,17 +166,14 @@ struct Text {
 }
 
 impl Text {
-    fn of(skill: &Skill) -> Option<Self> {
-        let Some(Node::File(file)) = skill.tree.get(file_name(&skill.file)) else {
-            return None;
-        };
-        Some(Self {
+    fn of(skill: &Skill, file: &Arc<File>) -> Self {
+        Self {
             frontmatter: skill.frontmatter.clone(),
             description: skill.description.clone(),
             headings: skill.headings.clone(),
             bytes: Arc::clone(&skill.text),
             file: Arc::clone(file),
-        })
+        }
     }
 
     fn read(place: &Place, name: &str, located: Located) -> Result<Self, Problem> {
@@ -209,6 +204,14 @@ impl Text {
 }
 
 impl Place {
+    /// The name of the directory: the one it was found by, which for a link is the link's.
+    fn name(&self) -> String {
+        let name = self.found.file_name().or(self.directory.file_name());
+        name.unwrap_or(OsStr::new("skill"))
+            .to_string_lossy()
+            .into_owned()
+    }
+
     /// What is wrong with the names.
     fn warnings(&self, name: &str, frontmatter: &Frontmatter) -> Vec<Problem> {
         let warning =
@@ -219,7 +222,7 @@ impl Place {
                 "the name {other:?} is not the directory's, {name:?}, by which the skill is known"
             )));
         }
-        if file_name(&self.file) != FILE_NAME.as_bytes() {
+        if file_name(&self.file) != FILE_NAME {
             let message = format!("the file is not named {FILE_NAME}");
             warnings.push(warning(message).hint(format!("rename it to {FILE_NAME}")));
         }
@@ -227,9 +230,9 @@ impl Place {
     }
 }
 
-/// The bytes of a path's last component.
-fn file_name(path: &Path) -> &[u8] {
-    path.file_name().unwrap_or_default().as_bytes()
+/// The name of a SKILL.md, as it is spelt.
+fn file_name(path: &Path) -> &OsStr {
+    path.file_name().unwrap_or_default()
 }
 
 /// A file or directory that could not be read.

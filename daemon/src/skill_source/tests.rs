@@ -233,6 +233,16 @@ fn a_linked_directory_is_watched_and_so_is_its_link() {
 }
 
 #[test]
+fn a_link_whose_target_comes_to_be_is_seen() {
+    let mut shelf = Shelf::new(|path| {
+        symlink("../later/deep/pack", path.join("root/pack")).unwrap();
+    });
+    assert_eq!(shelf.problems.len(), 1);
+    write(&shelf.path("later/deep/pack"), "one");
+    shelf.wait("created", |s| s.has("pack", "one") && s.problems.is_empty());
+}
+
+#[test]
 fn a_root_that_comes_goes_and_comes_again_is_seen() {
     let mut shelf = Shelf::new(|path| fs::remove_dir(path.join("root")).unwrap());
     for description in ["one", "two"] {
@@ -312,7 +322,7 @@ fn a_root_in_a_mount_or_around_one_is_refused() {
     let machine = Machine {
         mounts: || {
             vec![ShelfMount {
-                mount_point: PathBuf::from("/srv/shelf-under-test"),
+                mount_point: PathBuf::from("/usr/shelf-under-test"),
                 instance: "x".to_owned(),
                 root: PathBuf::from("/"),
             }]
@@ -321,11 +331,11 @@ fn a_root_in_a_mount_or_around_one_is_refused() {
     };
     let mut shelf = Shelf::on(machine, |path| {
         write(&path.join("root/pack"), "one");
-        symlink("/srv", path.join("link")).unwrap();
+        symlink("/usr", path.join("link")).unwrap();
     });
     assert_eq!(shelf.problems, []);
     shelf.source.set_roots(vec![
-        root(PathBuf::from("/srv/shelf-under-test/skills")),
+        root(PathBuf::from("/usr/shelf-under-test/skills")),
         root(shelf.path("link")),
         root(shelf.path("root")),
     ]);
@@ -335,8 +345,8 @@ fn a_root_in_a_mount_or_around_one_is_refused() {
     assert_eq!(
         messages,
         [
-            "the skills root lies in the shelf mount /srv/shelf-under-test",
-            "the skills root contains the shelf mount /srv/shelf-under-test",
+            "the skills root lies in the shelf mount /usr/shelf-under-test",
+            "the skills root contains the shelf mount /usr/shelf-under-test",
         ]
     );
 }

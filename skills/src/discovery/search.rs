@@ -126,14 +126,19 @@ impl<'a> Search<'a> {
             *count += 1;
             return Entered::Skipped;
         };
-        if inner && entry.path_is_symlink() {
-            self.watch.link(path);
-        }
-        let real = match fs::canonicalize(path) {
-            Ok(real) => real,
-            Err(error) => {
-                self.problems.push(skill::unreadable(path, &error));
-                return Entered::Skipped;
+        let parent = path.parent().and_then(|parent| walk.real.get(parent));
+        let real = match parent {
+            // Asking the kernel for each would take longer than the rest of the search.
+            Some(parent) if !entry.path_is_symlink() => parent.join(entry.file_name()),
+            _ => {
+                self.watch.link(path);
+                match fs::canonicalize(path) {
+                    Ok(real) => real,
+                    Err(error) => {
+                        self.problems.push(skill::unreadable(path, &error));
+                        return Entered::Skipped;
+                    }
+                }
             }
         };
         if self.forbidden.iter().any(|mount| real.starts_with(mount)) {

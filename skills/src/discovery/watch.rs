@@ -10,7 +10,7 @@ const MAX_LINKS: usize = 40;
 
 /// What matters in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Interest {
+enum Interest {
     /// Every change.
     Everything,
     /// Changes of these names: the targets of links, and roots that don't exist yet.
@@ -45,15 +45,21 @@ impl Watch {
         self.0.insert(directory, Interest::Everything);
     }
 
-    /// Adds a path, and when it is a link every path that it leads over.
+    /// Adds a path and, where it is a link, every path that it leads over.
+    pub(super) fn path(&mut self, path: &Path) {
+        self.name(path);
+        self.link(path);
+    }
+
+    /// Adds every path that a link leads over, if it is one. Its own directory is another's to add.
     pub(super) fn link(&mut self, path: &Path) {
         let mut path = path.to_owned();
         for _ in 0..MAX_LINKS {
-            self.name(&path);
             let (Ok(target), Some(parent)) = (fs::read_link(&path), path.parent()) else {
                 return;
             };
             path = parent.join(target);
+            self.name(&path);
         }
     }
 

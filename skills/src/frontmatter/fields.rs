@@ -53,7 +53,7 @@ impl Frontmatter {
                         "the description has {length} characters, more than {MAX_DESCRIPTION}"
                     ));
                 }
-                if field.is_some_and(Field::is_cut_by_comment) {
+                if !description.contains(" #") && field.is_some_and(Field::is_cut_by_comment) {
                     warn("the unquoted description is cut at ` #`".to_owned());
                 }
                 self.description = Some(description);

@@ -271,6 +271,14 @@ fn a_comment_that_cuts_the_description_is_named() {
         warnings(text),
         ["pack/SKILL.md:3: the unquoted description is cut at ` #`"]
     );
+    let whole = "---\nname: pack\ndescription: \"Fixes: issue\" #12\n---\n";
+    assert_eq!(load(whole).description.as_deref(), Some("Fixes: issue"));
+    let recovered = "---\nname: pack\ndescription: Fixes: issue #12\n---\n";
+    assert_eq!(
+        load(recovered).description.as_deref(),
+        Some("Fixes: issue #12")
+    );
+    assert_eq!(warnings(recovered).len(), 1);
 }
 
 #[test]

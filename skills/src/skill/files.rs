@@ -24,7 +24,7 @@ pub(super) struct Files<'a> {
     /// The real directories of all roots.
     pub(super) roots: &'a [PathBuf],
     /// The skill's own SKILL.md, which is held in memory.
-    pub(super) own: (&'a [u8], &'a Arc<File>),
+    pub(super) own: (&'a OsStr, &'a Arc<File>),
     /// Where warnings and directories go.
     pub(super) survey: &'a mut Survey,
 }
@@ -114,7 +114,7 @@ impl Files<'_> {
         before: Option<&Node>,
     ) -> io::Result<Option<Node>> {
         let name = below.file_name().unwrap_or_default();
-        if depth == 0 && name.as_bytes() == self.own.0 {
+        if depth == 0 && name == self.own.0 {
             return Ok(Some(Node::File(Arc::clone(self.own.1))));
         }
         if metadata.is_file() {
@@ -141,7 +141,7 @@ impl Files<'_> {
         let path = self.root.join(below);
         // The SKILL.md of a nested skill is a regular file, too.
         if is_file_name(name)
-            && let Ok(located) = Located::find(&path, self.root, self.roots)
+            && let Ok(located) = Located::find(self.root, below, self.roots)
         {
             return Ok(Node::File(file(located, before)));
         }

@@ -36,10 +36,19 @@ pub(super) enum Fault {
 }
 
 impl Located {
-    /// Finds a file, through links, in the skill's real directory or else in a root.
-    pub(super) fn find(path: &Path, directory: &Path, roots: &[PathBuf]) -> Result<Self, Fault> {
-        let real = fs::canonicalize(path).map_err(|error| {
-            if error.kind() == io::ErrorKind::NotFound && path.is_symlink() {
+    /// Finds a file in a skill's real directory, at a path in which only the file itself may be a link. A link must lead into
+    /// the directory or into a root.
+    pub(super) fn find(directory: &Path, below: &Path, roots: &[PathBuf]) -> Result<Self, Fault> {
+        let path = directory.join(below);
+        let metadata = fs::symlink_metadata(&path).map_err(Fault::Io)?;
+        if metadata.is_file() {
+            return Ok(Self::new(directory, below.to_owned(), &metadata));
+        }
+        if !metadata.is_symlink() {
+            return Err(Fault::Irregular);
+        }
+        let real = fs::canonicalize(&path).map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound {
                 Fault::Dangling
             } else {
                 Fault::Io(error)
