@@ -132,6 +132,7 @@ impl Daemon {
         let directories = &options.surroundings.directories;
         let name = configuration_name(options);
         let about = about(options, config)?;
+        refuse_roots_around(&about)?;
 
         let log = AccessLog::open(&directories.state.join("log"), &about.instance, config.log)?;
         let kept = directories.state.join("catalogs");
@@ -340,6 +341,28 @@ impl Daemon {
         self.sources.servers.stop().await;
         settle(&self.updates, |done| SourceUpdate::End { done }).await;
         tokio::task::block_in_place(|| self.log.close());
+    }
+}
+
+/// Refuses a skill root that contains the mount point: the daemon would find its own mount below it.
+fn refuse_roots_around(about: &About) -> Result<(), Problem> {
+    let Some(mount_point) = &about.mount_point else {
+        return Ok(());
+    };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mount_point = real(mount_point);
+    match about
+        .skills
+        .iter()
+        .find(|root| mount_point.starts_with(real(root)))
+    {
+        None => Ok(()),
+        Some(root) => Err(Problem::new(
+            ProblemKind::Usage,
+            format!("the skill root {} contains the mount point", root.display()),
+        )
+        .at_file(mount_point, None)
+        .hint("mount somewhere else, or name the directories below the root one by one")),
     }
 }
 

@@ -1,16 +1,19 @@
 //! The sources of the catalog as one: the configuration with its watch, the servers, the skills.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
-use notify::{RecursiveMode, Watcher};
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::cache::DefinitionCache;
 use crate::catalog::{SourceUpdate, Updates};
-use crate::config::Config;
+use crate::config::{Config, Transport};
 use crate::mount_table;
 use crate::servers::Servers;
 use crate::skill_source::SkillSource;
@@ -58,7 +61,19 @@ impl Sources {
     }
 
     fn tell(&self, config: &Config) {
-        let (problems, index) = (config.problems.clone(), config.index);
+        // What is wrong with an entry is said by its server, too.
+        let said = |problem: &&Problem| {
+            config.servers.values().any(|server| {
+                matches!(&server.transport, Transport::Invalid(invalid) if invalid == *problem)
+            })
+        };
+        let problems = config
+            .problems
+            .iter()
+            .filter(|p| !said(p))
+            .cloned()
+            .collect();
+        let index = config.index;
         // A closed queue means that the daemon is ending.
         let _ = self
             .updates
@@ -69,21 +84,17 @@ impl Sources {
     /// configured before stays.
     pub(super) async fn reload(&self) {
         let Some(path) = &self.path else { return };
-        match Config::load(path) {
-            Ok(mut config) => {
-                config.expand_home(&self.environment);
+        match load(Some(path), &self.environment) {
+            Ok(config) => {
                 self.servers.configure(&config).await;
                 self.skills.set_roots(roots(&self.given, &config));
                 self.tell(&config);
-                self.servers.refresh().await;
+                // Not waited for: a server that is slow to answer must not hold up the next edit.
+                let servers = self.servers.clone();
+                tokio::spawn(async move { servers.refresh().await });
             }
-            Err(problem) => {
-                let message = format!("{problem}; the configuration from before is still in use");
-                let problem = Problem {
-                    message,
-                    location: None,
-                    ..problem
-                };
+            Err(mut problem) => {
+                problem.message += "; the configuration from before is still in use";
                 let _ = self.updates.send(SourceUpdate::Problems {
                     source: "configuration".into(),
                     problems: vec![problem],
@@ -92,43 +103,42 @@ impl Sources {
         }
     }
 
-    /// Watches the configuration file; each message is one quiet change. The watcher ends when it is dropped.
-    pub(super) fn watch(
-        &self,
-    ) -> Option<(
-        notify::RecommendedWatcher,
-        tokio::sync::mpsc::UnboundedReceiver<()>,
-    )> {
+    /// Watches the configuration file; each message is one quiet change. The watch ends when the watcher is dropped.
+    pub(super) fn watch(&self) -> Option<(RecommendedWatcher, UnboundedReceiver<()>)> {
         let path = self.path.clone()?;
-        let directory = path.parent()?.to_owned();
+        // The file itself and what it links to, as configurations kept elsewhere do.
+        let files: BTreeSet<PathBuf> = [path.canonicalize().ok(), Some(path)]
+            .into_iter()
+            .flatten()
+            .collect();
         let (raw, events) = mpsc::channel();
-        let mut watcher = notify::recommended_watcher(move |event| drop(raw.send(event))).ok()?;
-        // The directory, not the file: most editors replace the file, which ends a watch on the file itself.
-        watcher
-            .watch(&directory, RecursiveMode::NonRecursive)
-            .ok()?;
+        let mut watcher = notify::recommended_watcher(move |event| {
+            let _ = raw.send(event);
+        })
+        .ok()?;
+        for file in &files {
+            // The directory, not the file: most editors replace the file, which ends a watch on the file itself.
+            let directory = file.parent()?;
+            watcher.watch(directory, RecursiveMode::NonRecursive).ok()?;
+        }
         let (changed, changes) = tokio::sync::mpsc::unbounded_channel();
+        let concerns = move |event: notify::Result<notify::Event>| {
+            event.is_ok_and(|event| {
+                !event.kind.is_access() && event.paths.iter().any(|path| files.contains(path))
+            })
+        };
         let debounce = move || {
             while let Ok(event) = events.recv() {
-                let concerns = |event: &notify::Result<notify::Event>| {
-                    event.as_ref().is_ok_and(|event| {
-                        !event.kind.is_access()
-                            && event
-                                .paths
-                                .iter()
-                                .any(|p| p.file_name() == path.file_name())
-                    })
-                };
-                let mut concerned = concerns(&event);
+                let mut concerned = concerns(event);
                 while let Ok(more) = events.recv_timeout(QUIET) {
-                    concerned |= concerns(&more);
+                    concerned |= concerns(more);
                 }
                 if concerned && changed.send(()).is_err() {
                     return;
                 }
             }
         };
-        std::thread::Builder::new()
+        thread::Builder::new()
             .name("config-watch".into())
             .spawn(debounce)
             .ok()?;
