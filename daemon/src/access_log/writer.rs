@@ -8,7 +8,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use skills::problem::{Problem, ProblemKind};
@@ -22,8 +23,8 @@ const DEFAULT_BYTES: u64 = 16 * 1024 * 1024;
 pub(super) const KEEP: u32 = 4;
 /// The longest that a line stays in the buffer.
 pub(super) const FLUSH_AFTER: Duration = Duration::from_millis(500);
-/// How long the queue must have been empty for the buffer to be written at once.
-const QUIET: Duration = Duration::from_millis(10);
+/// How long the thread sleeps between two looks at the queue; when it finds nothing new, the buffer is written.
+const NAP: Duration = Duration::from_millis(10);
 /// The buffer that is written without waiting.
 const BUFFER: usize = 64 * 1024;
 
@@ -99,20 +100,22 @@ impl Writer {
 
     /// Writes until the log is closed or its last sender is gone.
     pub(super) fn run(mut self, records: &Receiver<Message>) {
-        loop {
-            let message = if self.lines == 0 {
-                records.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            } else {
-                let left = FLUSH_AFTER.saturating_sub(self.oldest.elapsed());
-                records.recv_timeout(left.min(QUIET))
-            };
-            match message {
-                Ok(Message::Record(record)) => self.take(&record),
-                Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => self.flush(),
+        while let Ok(first) = records.recv() {
+            let mut is_open = self.receive(first);
+            let mut is_quiet = false;
+            while is_open && !is_quiet {
+                // A nap, not a wait: a receiver that waits for each record costs every open that is logged a wake-up,
+                // which is most of what the log would cost.
+                thread::sleep(NAP);
+                let lines = self.lines;
+                is_open = self.drain(records);
+                is_quiet = self.lines == lines;
+                if is_quiet || self.oldest.elapsed() >= FLUSH_AFTER {
+                    self.flush();
+                }
             }
-            if self.buffer.len() >= BUFFER {
-                self.flush();
+            if !is_open {
+                break;
             }
         }
         self.shared.room.close();
@@ -122,6 +125,33 @@ impl Writer {
             }
         }
         self.flush();
+    }
+
+    /// Takes whatever is queued; false once the log is closed.
+    fn drain(&mut self, records: &Receiver<Message>) -> bool {
+        loop {
+            match records.try_recv() {
+                Ok(message) => {
+                    if !self.receive(message) {
+                        return false;
+                    }
+                }
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+        }
+    }
+
+    /// Takes one message; false when it closes the log.
+    fn receive(&mut self, message: Message) -> bool {
+        let Message::Record(record) = message else {
+            return false;
+        };
+        self.take(&record);
+        if self.buffer.len() >= BUFFER {
+            self.flush();
+        }
+        true
     }
 
     fn take(&mut self, record: &Record) {

@@ -43,11 +43,13 @@ impl Sources {
         updates: Updates,
     ) -> Self {
         let environment = surroundings.environment.clone();
-        let servers = Servers::new(surroundings, cache, updates.clone());
-        servers.configure(config).await;
         let roots = roots(&given, config);
         let (limits, to) = (config.limits, updates.clone());
-        let skills = tokio::task::block_in_place(|| SkillSource::start(roots, limits, to));
+        // The scan and the reading of the cache have nothing in common but the time they take.
+        let scan = tokio::task::spawn_blocking(move || SkillSource::start(roots, limits, to));
+        let servers = Servers::new(surroundings, cache, updates.clone());
+        servers.configure(config).await;
+        let skills = scan.await.expect("the scan ends with what it found, whatever it meets");
         let sources = Self {
             path: config.path.clone(),
             given,
