@@ -42,7 +42,14 @@ impl Which {
         environment: &Environment,
         path: Option<&Path>,
     ) -> Result<Client, Problem> {
-        connect(environment, &self.find(environment, path)?.socket)
+        let found = self.find(environment, path)?;
+        connect(environment, &found.socket).map_err(|problem| match found.mount_point {
+            Some(mount) if problem.kind == ProblemKind::Daemon => problem.hint(format!(
+                "unmount it and mount again: shelf unmount {}",
+                mount.display()
+            )),
+            _ => problem,
+        })
     }
 }
 

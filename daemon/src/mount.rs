@@ -165,11 +165,12 @@ impl Mount {
 
     /// Unmounts: lazily, waits at most a second for readers, never unmounts what somebody else mounted there since.
     ///
-    /// Who is still inside then is served on until he leaves or the process ends.
+    /// Who is still inside then is served on until he leaves or the process ends; [`wait`](Self::wait) does not wait for him.
     pub fn stop(&self) {
         self.publications.close();
         detach(&self.attachment);
         self.end.wait_at_most(STOP_DEADLINE);
+        self.end.reach();
     }
 }
 

@@ -9,7 +9,7 @@ mod texts;
 mod tokens;
 mod words;
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use crate::entry_id::EntryId;
 
@@ -50,7 +50,7 @@ pub(crate) struct Group {
     bare: Counted,
     /// What all its entries' lines cost.
     lines_cost: usize,
-    /// Its entries' names on one line; costs as much, but is made when it is wanted.
+    /// What all its entries' names on one line cost.
     names_cost: usize,
 }
 
@@ -177,8 +177,11 @@ impl Group {
 }
 
 /// The line with its line end.
-impl std::fmt::Display for Line {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.summary.is_empty() {
+            return writeln!(f, "{}", self.id);
+        }
         writeln!(f, "{} — {}", self.id, self.summary)
     }
 }
@@ -216,7 +219,8 @@ pub(crate) fn all(groups: &[&Group]) -> String {
     text
 }
 
-/// The INDEX.md of one server or of all skills: count and token cost of `what`, then one line an entry.
+/// The INDEX.md of one server or of all skills: how many there are and what reading them all costs, then one line an
+/// entry.
 pub(crate) fn of_groups(
     groups: &[&Group],
     kind: Kind,

@@ -29,9 +29,9 @@ Without options it speaks both eras (up to 2025-11-25 `initialize`, from 2026-07
   --stderr-flood          fill standard error at the start
 
 Tools: echo (text), add (a, b), fail, refuse, crash (text for standard error), sleep (seconds; tells progress, can be
-cancelled), cancelled (how many calls were), pid, env (name), change (adds a tool and announces it three times, `after`
-so many seconds), lists (how often the tools were listed), listeners (how many subscriptions there are), big (bytes), odd (content of a kind that nobody knows, numbers as written), ask (answers `input_required`), die (exits after
-the reply), deaf (reads no more of its input).
+cancelled), cancelled (how many calls were), pid, env (name), change (adds three tools and announces each, `after` so
+many seconds), listeners (how many subscriptions there are), big (bytes), odd (content of a kind that nobody knows,
+numbers as written), ask (answers `input_required`), die (exits after the reply), deaf (reads no more of its input).
 """
 
 import argparse
@@ -103,7 +103,6 @@ class Server:
         self.running = {}
         self.cancelled = 0
         self.added = 0
-        self.lists = 0
         self.start = 0
         self.listeners = []
         self.era = None
@@ -216,7 +215,7 @@ class Server:
             {"name": "big", "inputSchema": schema(bytes="integer")},
             {"name": "crash", "inputSchema": schema(text="string")},
         ]
-        for name in "fail refuse cancelled pid change lists listeners odd ask die deaf".split():
+        for name in "fail refuse cancelled pid change listeners odd ask die deaf".split():
             tools.append({"name": name, "inputSchema": OBJECT})
         for number in range(options.tools):
             tools.append({"name": f"extra_{number}", "inputSchema": OBJECT})
@@ -250,7 +249,6 @@ class Server:
 
     def list(self, params):
         options, tools = self.options, self.tools()
-        self.lists += 1
         modern = {"resultType": "complete", "ttlMs": 3_600_000, "cacheScope": "public"}
         if options.die_in_list:
             sys.stderr.write("died while it listed\n")
@@ -310,8 +308,6 @@ class Server:
         if name == "change":
             threading.Timer(arguments.get("after", 0), self.change).start()
             return text("changed")
-        if name == "lists":
-            return text(str(self.lists))
         if name == "listeners":
             return text(str(len(self.listeners)))
         if name == "big":
@@ -331,13 +327,15 @@ class Server:
 
 
     def change(self):
-        self.added += 1
         for _ in range(3):
+            self.added += 1
             for listener in self.listeners:
                 meta = {"io.modelcontextprotocol/subscriptionId": listener}
                 self.notify("notifications/tools/list_changed", _meta=meta)
             if self.era == "legacy":
                 self.notify("notifications/tools/list_changed")
+            # Apart, so that they can't be taken for one.
+            time.sleep(0.05)
 
 
 def main():

@@ -12,6 +12,7 @@ use clap::Args;
 use daemon::client::Client;
 use daemon::protocol::{Call, Describe, Description};
 use serde_json::{Map, Value};
+use skills::arguments::{merge, parse_flags};
 use skills::problem::{Problem, ProblemKind};
 
 use crate::duration;
@@ -79,17 +80,15 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         .which
         .connect(environment, target.path.as_deref())?;
 
-    let values = match given {
-        Some(_) if !flags.is_empty() => {
-            return Err(usage("the arguments are given twice, as flags and with --args").into());
-        }
-        Some(values) => values,
-        None if flags.is_empty() => Map::new(),
-        None => match from_flags(&mut client, &target.entry, flags)? {
+    let from_flags = if flags.is_empty() {
+        Map::new()
+    } else {
+        match read_flags(&mut client, &target.entry, flags)? {
             Flags::Help(definition) => return Ok(ui.text(&definition)?),
             Flags::Values(values) => values,
-        },
+        }
     };
+    let values = merge(given.unwrap_or_default(), from_flags)?;
 
     let call = Call {
         entry: target.entry,
@@ -123,7 +122,7 @@ enum Flags {
     Values(Map<String, Value>),
 }
 
-fn from_flags(client: &mut Client, entry: &str, flags: &[String]) -> Result<Flags, Problem> {
+fn read_flags(client: &mut Client, entry: &str, flags: &[String]) -> Result<Flags, Problem> {
     let asks_for_help = flags.iter().any(|flag| flag == "--help");
     let describe = |client: &mut Client, shown| {
         client.describe(&Describe {
@@ -137,7 +136,7 @@ fn from_flags(client: &mut Client, entry: &str, flags: &[String]) -> Result<Flag
         // Asked for again, because now somebody reads it, which the log should know.
         return describe(client, true).map(|Description { text, .. }| Flags::Help(text));
     }
-    skills::arguments::parse_flags(&tool, &description.id, flags)
+    parse_flags(&tool, &description.id, flags)
         .map(Flags::Values)
         .map_err(|problem| match input::misplaced(&tool, flags) {
             Some(ours) if problem.kind == ProblemKind::Arguments => problem.hint(format!(

@@ -1,5 +1,7 @@
 //! The writing end, and both ends together.
 
+mod format;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -8,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use skills::entry_id::EntryId;
 use skills::problem::ProblemKind;
 use tokio::sync::Semaphore;
@@ -16,7 +18,7 @@ use tokio::sync::Semaphore;
 use super::reader::{Filter, Reader};
 use super::record::Record;
 use super::writer::Writer;
-use super::{AccessLog, Event, LogOptions, Message, Queries, Shared};
+use super::{AccessLog, Event, LogOptions, Message, Shared};
 use crate::caller::Caller;
 
 fn caller() -> Caller {
@@ -48,21 +50,6 @@ fn called(outcome: Result<(), ProblemKind>) -> Event {
     }
 }
 
-/// Records events through a log of its own and returns the lines.
-fn logged(options: LogOptions, events: Vec<Event>) -> Vec<Value> {
-    let directory = tempfile::tempdir().unwrap();
-    let log = AccessLog::open(directory.path(), "one", options).unwrap();
-    for event in events {
-        log.try_record(caller(), event);
-    }
-    log.close();
-    fs::read_to_string(directory.path().join("one.jsonl"))
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
-}
-
 fn read(directory: &Path) -> Vec<super::reader::Line> {
     let mut lines = Reader::open(directory).unwrap().lines(Filter::default());
     let all = lines.by_ref().collect();
@@ -77,154 +64,6 @@ fn eventually(what: &str, condition: impl Fn() -> bool) {
         assert!(started.elapsed() < Duration::from_secs(10), "never: {what}");
         thread::sleep(Duration::from_millis(5));
     }
-}
-
-#[test]
-fn a_line_says_who_did_what() {
-    let mut lines = logged(
-        LogOptions::default(),
-        vec![
-            opened("mcp/everything/echo.md"),
-            Event::Show {
-                entry: EntryId::skill("pdf"),
-            },
-            called(Ok(())),
-            called(Err(ProblemKind::TimedOut)),
-        ],
-    );
-    for line in &mut lines {
-        let time = line.as_object_mut().unwrap().shift_remove("time").unwrap();
-        let time = time.as_str().unwrap();
-        assert!(time.ends_with('Z') && time.len() == 24, "{time}");
-        assert!(time.parse::<jiff::Timestamp>().is_ok(), "{time}");
-    }
-    let who = json!({"pid": 77, "uid": 1000, "command": "cat", "session": "run"});
-    let with = |event: Value| {
-        let mut all = event.as_object().unwrap().clone();
-        all.extend(who.as_object().unwrap().clone());
-        Value::Object(all)
-    };
-    assert_eq!(
-        lines,
-        [
-            with(
-                json!({"event": "open", "entry": "everything/echo", "path": "mcp/everything/echo.md"})
-            ),
-            with(json!({"event": "show", "entry": "skills/pdf"})),
-            with(
-                json!({"event": "call", "entry": "everything/echo", "arguments": ["message", "loud"],
-                "ok": true, "duration_ms": 12, "result_bytes": 345})
-            ),
-            with(
-                json!({"event": "call", "entry": "everything/echo", "arguments": ["message", "loud"],
-                "ok": false, "kind": "timed-out", "duration_ms": 12, "result_bytes": 345})
-            ),
-        ]
-    );
-}
-
-#[test]
-fn values_are_kept_only_when_configured() {
-    let of = |values| {
-        let options = LogOptions {
-            values,
-            ..LogOptions::default()
-        };
-        logged(options, vec![called(Ok(()))]).remove(0)
-    };
-    assert_eq!(of(false).get("values"), None);
-    assert!(!of(false).to_string().contains("secret"));
-    assert_eq!(
-        of(true)["values"],
-        json!({"message": "secret", "loud": true})
-    );
-}
-
-#[test]
-fn large_values_and_long_words_do_not_make_long_lines() {
-    let options = LogOptions {
-        values: true,
-        ..LogOptions::default()
-    };
-    let large = Event::Call {
-        entry: EntryId::tool("s", "t"),
-        arguments: (0..1000)
-            .map(|number| {
-                (
-                    format!("{number}{}", "n".repeat(5000)),
-                    json!("v".repeat(100)),
-                )
-            })
-            .collect(),
-        outcome: Ok(()),
-        duration_ms: 0,
-        result_bytes: 0,
-    };
-    let search = Event::Search {
-        words: "\u{7}".repeat(1 << 20),
-        matches: 0,
-    };
-    for line in logged(options, vec![large, search]) {
-        assert_eq!(line.get("values"), None);
-        assert!(line.to_string().len() < 512 * 1024);
-    }
-}
-
-#[test]
-fn search_words_are_kept_as_configured() {
-    let of = |queries| {
-        let options = LogOptions {
-            queries,
-            ..LogOptions::default()
-        };
-        let search = |words: &str| Event::Search {
-            words: words.to_owned(),
-            matches: 3,
-        };
-        let mut lines = logged(
-            options,
-            vec![search("my plan"), search("my plan"), search("x")],
-        );
-        for line in &mut lines {
-            assert_eq!(
-                (&line["event"], &line["matches"]),
-                (&json!("search"), &json!(3))
-            );
-        }
-        lines
-    };
-    assert_eq!(of(Queries::Full)[0]["query"], "my plan");
-    let hashed = of(Queries::Hash);
-    assert!(!format!("{hashed:?}").contains("my plan"));
-    assert_eq!(hashed[0]["query_hash"], hashed[1]["query_hash"]);
-    assert_ne!(hashed[0]["query_hash"], hashed[2]["query_hash"]);
-    let off = of(Queries::Off);
-    assert_eq!(
-        (off[0].get("query"), off[0].get("query_hash")),
-        (None, None)
-    );
-}
-
-#[test]
-fn a_name_can_neither_break_a_line_nor_command_a_terminal() {
-    let directory = tempfile::tempdir().unwrap();
-    let log = AccessLog::open(directory.path(), "one", LogOptions::default()).unwrap();
-    let path = "a\nb\u{1b}[31mc\u{9b}2Jd\u{202e}e\u{7f}f\"g\\é";
-    log.try_record(caller(), opened(path));
-    log.close();
-
-    let text = fs::read_to_string(directory.path().join("one.jsonl")).unwrap();
-    assert_eq!(text.lines().count(), 1);
-    assert!(
-        !text.trim_end().chars().any(super::record::is_unsafe),
-        "{text:?}"
-    );
-    let line = read(directory.path()).remove(0);
-    assert_eq!(line.record.path.as_deref(), Some(path));
-    assert_eq!(
-        line.shown(&jiff::tz::TimeZone::UTC).detail,
-        "a\u{fffd}b\u{fffd}[31mc\u{fffd}2Jd\u{fffd}e\u{fffd}f\"g\\é"
-    );
 }
 
 #[test]

@@ -19,6 +19,9 @@ use crate::gate::{self, Decision};
 use crate::protocol::{Call, CallReply, Progress};
 use crate::servers::{CallOptions, CallResult};
 
+#[cfg(test)]
+mod tests;
+
 /// Calls a tool. Logged whether it works or not; only what is no entry at all is not a call.
 pub(super) async fn call(
     context: &Context,

@@ -15,7 +15,7 @@ use crate::protocol::{
 };
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 /// The state of the daemon, as one caller sees it.
 pub(super) fn status(snapshot: &Snapshot, about: &About, caller_uid: u32) -> Status {

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use skills::tree::{SourceFile, SourceStat};
 
 /// Opens the file as it is now; a link that leads out of the skill is not followed.
-pub(super) fn open(source: &SourceFile) -> io::Result<File> {
+fn open(source: &SourceFile) -> io::Result<File> {
     let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = openat(CWD, &source.root, directory, Mode::empty())?;
     // Not blocking: what lies there now may be a pipe.
@@ -27,9 +27,8 @@ pub(super) fn open(source: &SourceFile) -> io::Result<File> {
 /// Copies the file, and fails when it was not the version that the tree knows from beginning to end.
 pub(super) fn copy(source: &SourceFile, into: &mut impl io::Write) -> io::Result<()> {
     let file = open(source)?;
-    check(&file, source)?;
     io::copy(&mut (&file).take(source.stat.size), into)?;
-    // After the read, too: what was written meanwhile shows in the stat now.
+    // After the read, not before: what was written meanwhile shows in the stat now.
     check(&file, source)
 }
 

@@ -26,6 +26,9 @@ use super::source;
 /// What a file or link is called until it is whole. One is enough: a mirror has one writer.
 const PARTIAL: &[u8] = b".shelf-mirror-partial";
 
+const MOVE_IT: &str = "move it away to have the shelf's own here";
+const REMOVE_IT: &str = "remove it when it is not needed";
+
 /// The target while it is being written.
 pub(super) struct Writer<'a> {
     target: &'a Path,
@@ -82,6 +85,7 @@ impl<'a> Writer<'a> {
             self.kept(
                 path,
                 "the shelf no longer has it, but it was changed, so it stays",
+                REMOVE_IT,
             );
             return Ok(());
         }
@@ -94,6 +98,7 @@ impl<'a> Writer<'a> {
                 self.kept(
                     path,
                     "the shelf no longer has it, but there are other files in it",
+                    REMOVE_IT,
                 );
             }
             removed => {
@@ -142,7 +147,11 @@ impl<'a> Writer<'a> {
                 mkdirat(parent, name, Mode::from_raw_mode(0o755))?;
             }
             Found::Link(_) | Found::File(..) | Found::Other => {
-                self.kept(path, "is not the mirror's, so nothing is written below it");
+                self.kept(
+                    path,
+                    "is not the mirror's, so nothing is written below it",
+                    MOVE_IT,
+                );
                 return Ok(());
             }
         }
@@ -173,7 +182,7 @@ impl<'a> Writer<'a> {
             Found::Nothing => {}
             _ if is_ours => {}
             _ => {
-                self.kept(path, "is not the mirror's, so it stays");
+                self.kept(path, "is not the mirror's, so it stays", MOVE_IT);
                 return Ok(());
             }
         }
@@ -209,7 +218,11 @@ impl<'a> Writer<'a> {
             }
             Found::File(..) if is_ours => {}
             Found::File(..) | Found::Directory | Found::Link(_) | Found::Other => {
-                self.kept(path, "was changed or is not the mirror's, so it stays");
+                self.kept(
+                    path,
+                    "was changed or is not the mirror's, so it stays",
+                    MOVE_IT,
+                );
                 return Ok(());
             }
         }
@@ -275,12 +288,10 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn kept(&mut self, path: &[u8], why: &str) {
+    fn kept(&mut self, path: &[u8], why: &str, hint: &str) {
         let path = self.target.join(OsStr::from_bytes(path));
-        let problem = Problem::new(ProblemKind::Collision, why)
-            .at_file(path, None)
-            .hint("move it away to have the shelf's own here");
-        self.report.problems.push(problem);
+        let problem = Problem::new(ProblemKind::Collision, why).at_file(path, None);
+        self.report.problems.push(problem.hint(hint));
     }
 
     fn failed(&mut self, path: &[u8], error: &io::Error) {

@@ -58,56 +58,45 @@ impl Attachment {
             Err(Errno::PERM) if !geteuid().is_root() => mount_as_user(mount_point, options)?,
             Err(error) => return Err(mount_problem(error).at_file(mount_point, None)),
         };
-        let mounted = MountTable::read().ok().and_then(|table| {
-            table
-                .mounted_on(mount_point)
-                .filter(|mount| {
-                    mount
-                        .shelf()
-                        .is_some_and(|shelf| shelf.instance == options.instance)
-                })
-                .cloned()
-        });
-        match mounted {
-            Some(mounted) => Ok((
-                connection,
-                Self {
-                    mount_point: mount_point.to_owned(),
-                    instance: options.instance.clone(),
-                    device: mounted.device,
-                },
-            )),
-            None => {
-                // Closing the connection leaves a dead mount, so it goes first, and it is ours: nobody had time to mount another.
-                let _ = unmount_lazily(mount_point);
-                Err(Problem::new(
-                    ProblemKind::Mount,
-                    "the new mount does not show in /proc/self/mountinfo",
-                )
-                .at_file(mount_point, None)
-                .hint(format!("mount /proc, {MIRROR}")))
-            }
+        if let Ok(Some(device)) = mounted_device(mount_point, &options.instance) {
+            let attachment = Self {
+                mount_point: mount_point.to_owned(),
+                instance: options.instance.clone(),
+                device,
+            };
+            return Ok((connection, attachment));
         }
-    }
-
-    /// Whether what is mounted there now is what we mounted.
-    fn is_there(&self) -> io::Result<bool> {
-        let table = MountTable::read()?;
-        Ok(table.mounted_on(&self.mount_point).is_some_and(|mount| {
-            mount.device == self.device
-                && mount
-                    .shelf()
-                    .is_some_and(|shelf| shelf.instance == self.instance)
-        }))
+        // Closing the connection would leave a dead mount behind. It is ours: nobody had time to mount another.
+        let _ = unmount_lazily(mount_point);
+        Err(Problem::new(
+            ProblemKind::Mount,
+            "the new mount does not show in /proc/self/mountinfo",
+        )
+        .at_file(mount_point, None)
+        .hint(format!("mount /proc, {MIRROR}")))
     }
 
     /// Unmounts lazily, unless something else is mounted there by now.
     pub(super) fn detach(&self) -> io::Result<()> {
-        if self.is_there()? {
+        let device = mounted_device(&self.mount_point, &self.instance)?;
+        if device.as_ref() == Some(&self.device) {
             unmount_lazily(&self.mount_point)?;
         }
         Ok(())
     }
+}
+
+/// The device number of what is mounted there, if it is the shelf of this instance.
+fn mounted_device(mount_point: &Path, instance: &str) -> io::Result<Option<String>> {
+    let table = MountTable::read()?;
+    Ok(table
+        .mounted_on(mount_point)
+        .filter(|mount| {
+            mount
+                .shelf()
+                .is_some_and(|shelf| shelf.instance == instance)
+        })
+        .map(|mount| mount.device.clone()))
 }
 
 fn open_device(path: &Path) -> io::Result<OwnedFd> {
@@ -219,11 +208,17 @@ fn device_problem(error: &io::Error) -> Problem {
 fn mount_problem(error: Errno) -> Problem {
     let problem = |message: String| Problem::new(ProblemKind::Mount, message);
     match error {
-        Errno::PERM | Errno::ACCESS => problem(format!(
+        Errno::PERM => problem(format!(
             "mounting is not permitted here, as in most containers: CAP_SYS_ADMIN is missing ({error})"
         ))
         .hint(format!(
             "give the container --cap-add SYS_ADMIN --device {DEVICE}, {MIRROR}"
+        )),
+        Errno::ACCESS => problem(format!(
+            "mounting is not permitted here: a security profile forbids it ({error})"
+        ))
+        .hint(format!(
+            "give the container --security-opt apparmor=unconfined, {MIRROR}"
         )),
         Errno::NODEV => problem("FUSE is missing here: the kernel does not know the file system".to_owned())
             .hint(format!("load the module (modprobe fuse), {MIRROR}")),

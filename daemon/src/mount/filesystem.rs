@@ -13,8 +13,8 @@ use std::time::{Duration, SystemTime};
 use fuser::{
     BsdFileFlags, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
     KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
-    ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite,
-    ReplyXattr, Request, TimeOrNow, WriteFlags,
+    ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyXattr,
+    Request, TimeOrNow,
 };
 
 use super::attributes::{Attributes, kind};
@@ -81,9 +81,9 @@ fn lifetime(node: &ViewNode) -> Duration {
 impl Filesystem for ShelfFilesystem {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
         let offered = CAPABILITIES & config.capabilities();
-        config.add_capabilities(offered).map_err(|missing| {
-            io::Error::other(format!("the kernel took back what it offered: {missing:?}"))
-        })
+        config
+            .add_capabilities(offered)
+            .map_err(|missing| io::Error::other(format!("the kernel lacks {missing:?}")))
     }
 
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
@@ -286,7 +286,8 @@ impl Filesystem for ShelfFilesystem {
         reply.error(Refusal::NotServed.into());
     }
 
-    // Refused by the kernel already, as the mount is read-only; here for one that was remounted as writable.
+    // Refused by the kernel already, as the mount is read-only; here for one that was remounted as writable. What needs a
+    // descriptor that is open for writing can't come, as `open` refuses that.
 
     fn setattr(
         &self,
@@ -390,21 +391,6 @@ impl Filesystem for ShelfFilesystem {
         reply.error(Refusal::ReadOnly.into());
     }
 
-    fn write(
-        &self,
-        _request: &Request,
-        _inode: INodeNo,
-        _handle: FileHandle,
-        _offset: u64,
-        _data: &[u8],
-        _write_flags: WriteFlags,
-        _flags: OpenFlags,
-        _lock_owner: Option<LockOwner>,
-        reply: ReplyWrite,
-    ) {
-        reply.error(Refusal::ReadOnly.into());
-    }
-
     fn setxattr(
         &self,
         _request: &Request,
@@ -419,19 +405,6 @@ impl Filesystem for ShelfFilesystem {
     }
 
     fn removexattr(&self, _request: &Request, _inode: INodeNo, _name: &OsStr, reply: ReplyEmpty) {
-        reply.error(Refusal::ReadOnly.into());
-    }
-
-    fn fallocate(
-        &self,
-        _request: &Request,
-        _inode: INodeNo,
-        _handle: FileHandle,
-        _offset: u64,
-        _length: u64,
-        _mode: i32,
-        reply: ReplyEmpty,
-    ) {
         reply.error(Refusal::ReadOnly.into());
     }
 }

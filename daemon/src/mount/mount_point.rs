@@ -50,6 +50,7 @@ pub(super) fn prepare(mount_point: &Path, nonempty: bool) -> Result<PathBuf, Pro
     Ok(resolved)
 }
 
+/// Resolves the path, with every dead mount of ours taken off it.
 fn clear_dead_mounts(mount_point: &Path) -> Result<PathBuf, Problem> {
     let problem =
         |message: String| Problem::new(ProblemKind::Mount, message).at_file(mount_point, None);
@@ -62,7 +63,7 @@ fn clear_dead_mounts(mount_point: &Path) -> Result<PathBuf, Problem> {
         let Some(shelf) = table.mounted_on(&resolved).and_then(|mount| mount.shelf()) else {
             return Ok(resolved);
         };
-        match probe(&resolved) {
+        let silent = match probe(&resolved) {
             Life::Dead => {
                 tracing::info!(mount_point = %resolved.display(), instance = shelf.instance, "clearing the mount of a daemon that is gone");
                 unmount_lazily(&resolved).map_err(|error| {
@@ -72,22 +73,19 @@ fn clear_dead_mounts(mount_point: &Path) -> Result<PathBuf, Problem> {
                     ))
                     .hint(format!("unmount it: fusermount3 -u -z {}", mount_point.display()))
                 })?;
+                continue;
             }
-            life @ (Life::Alive | Life::Silent) => {
-                let silent = match life {
-                    Life::Silent => ", which does not answer",
-                    Life::Alive | Life::Dead => "",
-                };
-                return Err(problem(format!(
-                    "a shelf is mounted here already (instance {}{silent})",
-                    shelf.instance
-                ))
-                .hint(format!(
-                    "unmount it first: shelf unmount {}",
-                    mount_point.display()
-                )));
-            }
-        }
+            Life::Alive => "",
+            Life::Silent => ", which does not answer",
+        };
+        return Err(problem(format!(
+            "a shelf is mounted here already (instance {}{silent})",
+            shelf.instance
+        ))
+        .hint(format!(
+            "unmount it first: shelf unmount {}",
+            mount_point.display()
+        )));
     }
 }
 

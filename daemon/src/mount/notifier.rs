@@ -6,9 +6,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Condvar, Mutex, MutexGuard};
-
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use fuser::{INodeNo, Notifier};
 use skills::tree::Directory;
@@ -84,22 +82,25 @@ impl Publications {
 /// Adopts and notifies until the publications are closed.
 pub(super) fn run(publications: &Publications, shelf: &Shelf, kernel: &Notifier) {
     while let Some((generation, tree)) = publications.next() {
-        let changes = shelf.adopt(generation, &tree);
-        for change in &changes {
-            if let Err(error) = notify(kernel, change) {
-                // The mount is going away; nothing is cached any more.
-                tracing::debug!(%error, directory = change.directory, "the kernel refused a notification");
-            }
+        for change in shelf.adopt(generation, &tree) {
+            notify(kernel, &change);
         }
     }
 }
 
-/// The names first: each waits for the listings and lookups of the directory that were answered from the view before. Then always the
-/// directory itself: a name that was never looked up leaves the cached listing untouched.
-fn notify(kernel: &Notifier, change: &Change) -> io::Result<()> {
+/// The names first: each waits for the listings and lookups of the directory that were answered from the view before. Then
+/// always the directory itself: a name that was never looked up leaves the cached listing untouched.
+fn notify(kernel: &Notifier, change: &Change) {
     let directory = INodeNo(change.directory);
     for name in &change.names {
-        kernel.inval_entry(directory, OsStr::from_bytes(name))?;
+        report(kernel.inval_entry(directory, OsStr::from_bytes(name)));
     }
-    kernel.inval_inode(directory, 0, 0)
+    report(kernel.inval_inode(directory, 0, 0));
+}
+
+/// What the kernel does not know it need not forget, which is no error; others come while the mount goes away.
+fn report(notified: io::Result<()>) {
+    if let Err(error) = notified {
+        tracing::debug!(%error, "the kernel refused a notification");
+    }
 }

@@ -29,7 +29,7 @@ impl Pool {
 
     /// Queues a job. The threads end when the pool is dropped, after what is queued.
     pub(super) fn run(&self, job: impl FnOnce() + Send + 'static) {
-        // The queue outlives its threads' panics only if all of them panicked; a reply that is dropped then answers EIO.
+        // Fails only if every thread panicked; a reply that is dropped with its job answers EIO.
         let _ = self.jobs.send(Box::new(job));
     }
 }

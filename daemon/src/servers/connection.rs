@@ -190,7 +190,7 @@ impl Connection {
         self.stop.is_cancelled() || self.peer.is_transport_closed() || self.ended.borrow().is_some()
     }
 
-    /// Resolves when it ended by itself.
+    /// Resolves when it has ended, and says how.
     pub(super) async fn ended(&self) -> Ending {
         let mut ended = self.ended.clone();
         let ending = ended.wait_for(Option::is_some).await;
@@ -265,7 +265,7 @@ impl Connection {
             biased;
             received = &mut handle.rx => received,
             () = cancelled.cancelled() => {
-                cancel(handle, "interrupted by the user").await;
+                cancel(handle, "the caller gave up").await;
                 return Err(RequestError::Interrupted);
             }
             () = sleep_until(deadline) => {

@@ -131,7 +131,7 @@ impl Shared {
         };
         let problems = cached
             .as_ref()
-            .map_or_else(Vec::new, |c| c.problems.clone());
+            .map_or_else(Vec::new, |cached| cached.problems.clone());
         self.say(
             name,
             launch.directory.clone(),

@@ -28,8 +28,10 @@ use crate::config::Launch;
 
 /// Changes are announced in bursts: they are listed once it was quiet for this long …
 const QUIET: Duration = Duration::from_millis(200);
-/// … and at the latest after this long.
+/// … at the latest after this long …
 const MAX_BURST: Duration = Duration::from_secs(1);
+/// … and not more often than this: some servers announce a change whenever they are listed.
+const MIN_GAP: Duration = Duration::from_secs(1);
 
 /// What can change without a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +77,8 @@ struct Running {
     /// When the tools are to be listed again, and when that was first asked for.
     relist: Option<(Instant, Instant)>,
     listing: Option<JoinHandle<Result<Listing, Problem>>>,
+    /// When they were listed last.
+    listed: Instant,
     /// Who waits for the next listing.
     refreshers: Vec<oneshot::Sender<()>>,
 }
@@ -168,14 +172,12 @@ impl Supervisor {
         running: &mut Option<Running>,
         inbox: &mut mpsc::UnboundedReceiver<Message>,
     ) {
-        if running
+        let closed = running
             .as_ref()
-            .is_some_and(|running| running.connection.is_closed())
-        {
-            let ending = match running {
-                Some(running) => running.connection.ended().await,
-                None => return,
-            };
+            .map(|running| Arc::clone(&running.connection))
+            .filter(|connection| connection.is_closed());
+        if let Some(connection) = closed {
+            let ending = connection.ended().await;
             self.bury(running, &ending).await;
         }
         match message {
@@ -204,11 +206,14 @@ impl Supervisor {
                     running.relist_now();
                 }
                 None => {
-                    if let Ok(started) = self.start().await {
-                        *running = Some(started);
-                        if inbox.is_empty() {
-                            self.stop(running).await;
+                    match self.start().await {
+                        Ok(started) => {
+                            *running = Some(started);
+                            if inbox.is_empty() {
+                                self.stop(running).await;
+                            }
                         }
+                        Err(problem) => refuse_waiting(inbox, &problem),
                     }
                     let _ = done.send(());
                 }
@@ -231,6 +236,7 @@ impl Supervisor {
             }
             Event::Listed(listed) => {
                 running.listing = None;
+                running.listed = Instant::now();
                 match listed {
                     Ok(listing) => {
                         self.publish(listing, &running.connection).await;
@@ -276,7 +282,8 @@ impl Running {
     fn relist_soon(&mut self) {
         let now = Instant::now();
         let first = self.relist.map_or(now, |(_, first)| first);
-        self.relist = Some(((now + QUIET).min(first + MAX_BURST), first));
+        let quiet = (now + QUIET).min(first + MAX_BURST);
+        self.relist = Some((quiet.max(self.listed + MIN_GAP), first));
     }
 
     fn relist_now(&mut self) {

@@ -1,11 +1,12 @@
 mod corpus;
 mod flags;
 mod validation;
+mod values;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{merge, parse_json};
+use super::{merge, parse_flags, parse_json};
 use crate::entry_id::EntryId;
 use crate::problem::{Problem, ProblemKind};
 use crate::tool::{Hints, Tool};
@@ -48,6 +49,32 @@ fn refusal(problem: &Problem) -> String {
         "{hint}"
     );
     format!("{problem}\nhint: {hint}")
+}
+
+/// What the words mean to a tool with these properties.
+fn read(schema: &Value, words: &[&str]) -> Result<Value, String> {
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    match parse_flags(&tool(schema), &id(), &words) {
+        Ok(arguments) => Ok(Value::Object(arguments)),
+        Err(problem) => Err(refusal(&problem)),
+    }
+}
+
+fn properties(properties: Value) -> Value {
+    json!({"type": "object", "properties": properties})
+}
+
+/// What `--it text` is with a schema.
+fn one(schema: Value, text: &str) -> Result<Value, String> {
+    read(&properties(json!({"it": schema})), &["--it", text]).map(|all| all["it"].clone())
+}
+
+#[track_caller]
+fn fails(result: Result<Value, String>, parts: &[&str]) {
+    let text = result.expect_err("it was taken");
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
 }
 
 #[test]

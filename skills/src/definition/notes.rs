@@ -6,8 +6,9 @@ use super::schema::{last_of_each, references};
 use crate::json::{Json, Node};
 use crate::summary::{is_invisible, visible};
 
-/// The largest integer that every JSON number can hold exactly; generated schemas state it as a limit of every integer.
-const SAFE_INTEGER: &str = "9007199254740991";
+/// The integers that every JSON number can hold exactly: generated schemas state these limits for every integer.
+const MAX_INTEGER: &str = "9007199254740991";
+const MIN_INTEGER: &str = "-9007199254740991";
 
 /// What stands in the comment of one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -173,6 +174,13 @@ impl<'s, 'a> Keywords<'s, 'a> {
         found
     }
 
+    /// Drops the limits of every integer.
+    pub(super) fn drop_integer_limits(&mut self) {
+        for (name, limit) in [("minimum", MIN_INTEGER), ("maximum", MAX_INTEGER)] {
+            self.take(name, |value| (value.raw() == limit).then_some(()));
+        }
+    }
+
     fn number(&mut self, name: &str) -> Option<&'a str> {
         self.take(name, |value| {
             matches!(value.node(), Node::Number).then(|| value.raw())
@@ -197,9 +205,6 @@ impl<'s, 'a> Keywords<'s, 'a> {
         {
             limits.push(format!("default {}", quoted(default)));
         }
-        let integer_limit = |text: &str| text.trim_start_matches('-') == SAFE_INTEGER;
-        self.take("minimum", |value| integer_limit(value.raw()).then_some(()));
-        self.take("maximum", |value| integer_limit(value.raw()).then_some(()));
         limits.extend(self.range("minimum", "maximum"));
         limits.extend(
             self.number("exclusiveMinimum")

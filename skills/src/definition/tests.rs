@@ -5,12 +5,11 @@ use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::schema::Kinds;
 use super::{example_call, render};
+use crate::arguments::parse_flags;
 use crate::entry_id::{EntryId, ServerName};
-use crate::json::Json;
 use crate::tool::Tool;
 
 pub(super) fn tool(raw: &str) -> Tool {
@@ -70,24 +69,7 @@ pub(super) fn read_back(tool: &Tool, id: &EntryId, command: &str) -> Value {
         return serde_json::from_str(&words[3]).unwrap();
     }
     assert_eq!(words[2], id.as_str(), "{command}");
-    let schema = Json::parse(&tool.input_schema);
-    let mut arguments = Map::new();
-    for flag in words[3..].chunks(2) {
-        let [name, value] = flag else {
-            panic!("a flag without a value: {command}")
-        };
-        let name = name.strip_prefix("--").unwrap();
-        let kinds = schema
-            .get("properties")
-            .and_then(|properties| properties.get(name))
-            .map_or(Kinds::ALL, |property| Kinds::of_schema(&schema, property));
-        let value = match serde_json::from_str(value) {
-            Ok(value) if kinds.without_null() != Kinds::STRING => value,
-            _ => Value::from(value.as_str()),
-        };
-        arguments.insert(name.to_owned(), value);
-    }
-    Value::Object(arguments)
+    Value::Object(parse_flags(tool, id, &words[3..]).unwrap())
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A JSON Schema as TypeScript types that lose nothing: what TypeScript can't say stands in comments.
 //!
-//! `integer` is written as a type of its own, and union members without spaces: both save tokens and read well.
+//! Definitions that nothing refers to are left out, as they constrain nothing. `integer` is written as a type of its own,
+//! and union members without spaces: both save tokens and read well.
 
 mod layout;
 mod parts;

@@ -219,6 +219,15 @@ fn the_index_of_a_group_begins_with_count_and_cost() {
 }
 
 #[test]
+fn an_entry_without_a_summary_is_its_id_alone() {
+    let line = Line {
+        id: EntryId::tool("a", "b"),
+        summary: String::new(),
+    };
+    assert_eq!(line.to_string(), "a/b\n");
+}
+
+#[test]
 fn the_readme_is_short() {
     // 170 tokens of o200k; bytes are what a test without a tokenizer can hold it to.
     assert!(README.len() < 800, "{}", README.len());

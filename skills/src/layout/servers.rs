@@ -152,8 +152,18 @@ fn about(server: &Server) -> String {
         .into_iter()
         .flatten()
         .map(|text| summarize(text))
-        .find(|summary| !summary.is_empty())
+        // A title that only repeats the name says nothing that its line does not say already.
+        .find(|summary| !summary.is_empty() && !summary.eq_ignore_ascii_case(server.name.as_str()))
         .unwrap_or_default()
+}
+
+/// What a tool does, on one line; its title where it has no description.
+fn summary(tool: &Tool) -> String {
+    let summary = summarize(&tool.description);
+    if summary.is_empty() {
+        return tool.title.as_deref().map(summarize).unwrap_or_default();
+    }
+    summary
 }
 
 fn place_tools(
@@ -216,7 +226,7 @@ impl PlacedTool {
         let tokens = counter.count(&definition);
         let schema = json::pretty(&tool.raw);
         Arc::new(Self {
-            summary: summarize(&tool.description),
+            summary: summary(tool),
             definition: stamp.file(&format!("mcp/{id}.md"), definition, Some(&id)),
             schema: stamp.file(&schema_path, schema, Some(&id)),
             tool: tool.clone(),

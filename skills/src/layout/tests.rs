@@ -1,6 +1,8 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use serde_json::value::RawValue;
+
 use crate::catalog::fixtures::{
     Clock, build, built, bytes, directory, example, file, listing, server, skill, sources, subtree,
     text, tool,
@@ -10,6 +12,7 @@ use crate::entry_id::ServerName;
 use crate::names::with_suffix;
 use crate::problem::ProblemKind;
 use crate::server::{Phase, Server, ServerState};
+use crate::tool::Tool;
 
 #[test]
 fn everything_stands_where_the_design_says() {
@@ -195,6 +198,25 @@ fn a_changed_tool_renews_only_itself() {
         &subtree(&second, "mcp/time")
     ));
     assert_eq!(differences(Some(&first), &second), ["~ github/create"]);
+}
+
+#[test]
+fn a_tool_that_only_came_in_another_order_stays_as_it_was_shown() {
+    let parse = |json: &str| {
+        let raw = RawValue::from_string(json.to_owned()).expect("it is JSON");
+        Arc::new(Tool::parse(&ServerName::new("x"), 0, Arc::from(raw)).expect("it is a tool"))
+    };
+    let first = parse(r#"{"name":"a","inputSchema":{"type":"object","title":"A"}}"#);
+    let second = parse(r#"{"inputSchema":{"title":"A","type":"object"},"name":"a"}"#);
+    let clock = &mut Clock::default();
+    let before = build(
+        None,
+        sources(vec![server("x", Some(vec![first]))], Vec::new()),
+        clock,
+    );
+    let after = sources(vec![server("x", Some(vec![second]))], Vec::new());
+    let after = build(Some(&before), after, clock);
+    assert!(Arc::ptr_eq(&before.tree, &after.tree));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::Args as _;
 use daemon::protocol::Description;
 use serde_json::{Map, Value};
+use skills::arguments::parse_json;
 use skills::entry_id::ServerName;
 use skills::problem::{Problem, ProblemKind};
 use skills::tool::Tool;
@@ -15,24 +16,20 @@ use crate::error::usage;
 
 /// Reads `--args`: a JSON object, `@file`, or `-` for standard input.
 pub(super) fn read(text: &str) -> Result<Map<String, Value>, Problem> {
-    let (json, origin) = if text == "-" {
+    if text == "-" {
         let mut json = String::new();
         std::io::stdin()
             .lock()
             .read_to_string(&mut json)
             .map_err(|e| usage(format!("standard input can't be read: {e}")))?;
-        (json, "standard input")
-    } else if let Some(file) = text.strip_prefix('@') {
-        let json = std::fs::read_to_string(file)
-            .map_err(|e| usage(format!("the arguments can't be read: {e}")).at_file(file, None))?;
-        (json, file)
-    } else {
-        (text.to_owned(), "--args")
+        return parse_json(&json);
+    }
+    let Some(file) = text.strip_prefix('@') else {
+        return parse_json(text);
     };
-    serde_json::from_str(&json).map_err(|e| {
-        usage(format!("{origin} is not a JSON object: {e}"))
-            .hint("give an object, --args '{\"name\": \"value\"}', or its file, --args @file")
-    })
+    let json = std::fs::read_to_string(file)
+        .map_err(|e| usage(format!("the arguments can't be read: {e}")).at_file(file, None))?;
+    parse_json(&json).map_err(|problem| problem.at_file(file, None))
 }
 
 /// The tool behind a description.
@@ -77,7 +74,6 @@ mod tests {
 
     use serde_json::value::RawValue;
     use skills::entry_id::ServerName;
-    use skills::problem::ProblemKind;
     use skills::tool::Tool;
 
     use super::{has_parameter, misplaced, read};
@@ -101,9 +97,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_wrong_usage() {
+    fn what_is_no_object_is_refused_before_anything_is_sent() {
         for text in ["", "[]", "1", "{", "{} {}", "@/no/such/file"] {
-            assert_eq!(read(text).unwrap_err().kind, ProblemKind::Usage, "{text}");
+            assert_eq!(read(text).unwrap_err().kind.exit_code(), 2, "{text}");
         }
     }
 

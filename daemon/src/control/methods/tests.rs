@@ -18,8 +18,8 @@ use crate::protocol::{
     About, EntryKind, ListFilter, OutputKind, Policy, ServerPhase, ServerStatus,
 };
 
-const ECHO: &str =
-    r#"{"name":"echo","description":"Says it again.","inputSchema":{"type":"object"},"x":1e3}"#;
+const ECHO: &str = r#"{"name":"echo","description":"Says it again.","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}},"x":1e3}"#;
+const LONG: &str = r#"{"name":"long","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}"#;
 
 struct Always;
 
@@ -64,12 +64,12 @@ fn skill(name: &str, text: &[u8]) -> Arc<Skill> {
     })
 }
 
-/// A server with a tool, one that failed before anything was known, one that is switched off, and a skill.
-fn snapshot() -> Snapshot {
+/// A server with two tools, one that failed before anything was known, one that is switched off, and a skill.
+pub(in crate::control) fn snapshot() -> Snapshot {
     let state = |phase| ServerState { phase, stale: None };
     let failed = Phase::Failed("exited with 1".into());
     let servers = [
-        (server("a b/c", Some(&[ECHO])), state(Phase::Ready)),
+        (server("a b/c", Some(&[ECHO, LONG])), state(Phase::Ready)),
         (server("broken", None), state(failed)),
         (server("off", None), state(Phase::Disabled)),
     ];
@@ -86,7 +86,7 @@ fn snapshot() -> Snapshot {
     Snapshot::build(None, sources, IndexOptions::default(), &mut Always)
 }
 
-fn about() -> About {
+pub(in crate::control) fn about() -> About {
     About {
         instance: "test".into(),
         version: "1.2.3".into(),
@@ -117,7 +117,7 @@ fn a_policy_binds_only_other_users() {
 #[test]
 fn the_status_counts_and_explains() {
     let status = status(&snapshot(), &about(), 1000);
-    assert_eq!((status.tools, status.skill_entries), (1, 1));
+    assert_eq!((status.tools, status.skill_entries), (2, 1));
     assert_eq!(status.problems.len(), 1);
     let broken = ServerStatus {
         name: "broken".into(),
@@ -127,7 +127,7 @@ fn the_status_counts_and_explains() {
         stale_since: None,
     };
     assert_eq!(status.servers[1], broken);
-    assert_eq!(status.servers[0].tools, Some(1));
+    assert_eq!(status.servers[0].tools, Some(2));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn memory_is_more_than_nothing() {
 #[test]
 fn a_list_has_everything_and_what_is_not_known_yet() {
     let (all, unknown) = ids(&ListFilter::default());
-    assert_eq!(all, ["a b%2Fc/echo", "skills/pdf"]);
+    assert_eq!(all, ["a b%2Fc/echo", "a b%2Fc/long", "skills/pdf"]);
     assert_eq!(unknown, ["broken"]);
 }
 
@@ -160,7 +160,7 @@ fn a_server_is_named_as_configured_or_as_shown() {
             kind: None,
         };
         let (found, unknown) = ids(&filter);
-        assert_eq!(found, ["a b%2Fc/echo"], "{name}");
+        assert_eq!(found, ["a b%2Fc/echo", "a b%2Fc/long"], "{name}");
         assert!(unknown.is_empty());
     }
 }

@@ -40,6 +40,10 @@ fn a_container_is_told_what_it_lacks() {
         &["CAP_SYS_ADMIN", "--cap-add", "shelf mirror DIR"],
     );
     says(
+        &mount_problem(Errno::ACCESS),
+        &["security profile", "apparmor", "shelf mirror DIR"],
+    );
+    says(
         &mount_problem(Errno::NODEV),
         &["kernel", "shelf mirror DIR"],
     );

@@ -205,14 +205,14 @@ fn a_volatile_file_that_was_listed_keeps_its_attributes_while_open() {
     let open = File::open(fixture.path("STATUS")).unwrap();
     // The listing brings the attributes anew, to be kept for no time, so that the stat below asks.
     fixture.names("");
-    fixture.publish(&tree().volatile("STATUS", "ready and more\n"));
-    eventually("the new state is there", || {
-        fixture.read("STATUS") == "ready and more\n"
-    });
+    let next = tree().volatile("STATUS", "ready and more\n");
+    fixture.publish(&next.text("marker", ""));
+    eventually("the publish is there", || fixture.path("marker").exists());
     assert_eq!(open.metadata().unwrap().size(), 5);
     let mut bytes = [0; 5];
     open.read_exact_at(&mut bytes, 0).unwrap();
     assert_eq!(&bytes, b"cold\n");
+    assert_eq!(fixture.read("STATUS"), "ready and more\n");
 }
 
 #[test]

@@ -46,6 +46,7 @@ impl Supervisor {
                     idle_since: Instant::now(),
                     relist: None,
                     listing: None,
+                    listed: Instant::now(),
                     refreshers: Vec::new(),
                 })
             }

@@ -23,7 +23,7 @@ async fn warm_cache_starts_nothing() {
     assert_eq!(shelf.phase(), Phase::Cold, "it was stopped again");
     assert_eq!(shelf.starts("fake"), 1);
     let mut shelf = shelf.restarted().await;
-    assert_eq!(shelf.names().len(), 17);
+    assert_eq!(shelf.names().len(), 16);
     assert_eq!(shelf.journal, ["fake definitions", "fake Cold"]);
     shelf.refresh().await;
     assert_eq!(shelf.starts("fake"), 1, "what is known is not listed again");
@@ -44,13 +44,14 @@ async fn bursts_of_list_changed() {
         shelf.journal.clear();
         // Long after the call, so that no call makes us look.
         shelf.text("change", json!({"after": 1})).await;
-        let before: u32 = shelf.text("lists", nothing()).await.parse().unwrap();
         shelf
-            .until(|shelf| shelf.names().contains(&"added_0".to_owned()))
+            .until(|shelf| shelf.names().contains(&"added_2".to_owned()))
             .await;
-        assert_eq!(shelf.journal, ["fake definitions"], "{options:?}");
-        let after: u32 = shelf.text("lists", nothing()).await.parse().unwrap();
-        assert_eq!(after, before + 1, "a burst is listed once");
+        assert_eq!(
+            shelf.journal,
+            ["fake definitions"],
+            "{options:?}: one burst"
+        );
         assert_eq!(shelf.starts("fake"), 1);
     }
 }

@@ -60,7 +60,7 @@ async fn malformed_tools_beside_good_ones() {
     assert_eq!(names[0], "echo");
     assert_eq!(names[1], "odd_hints", "odd hints count as unsaid");
     assert!(names.contains(&"deaf".to_owned()));
-    assert_eq!(names.len(), 18);
+    assert_eq!(names.len(), 17);
     assert_eq!(shelf.definitions().tools[0].description, "Says it again.");
     let problems = &shelf.problems["fake"];
     assert_eq!(problems.len(), 5, "{problems:?}");
@@ -146,7 +146,7 @@ async fn paging_with_an_empty_cursor() {
     for era in ["--legacy", "--modern"] {
         let mut shelf = Shelf::with(&["--page", "4", "--tools", "20", era]).await;
         shelf.refresh().await;
-        assert_eq!(shelf.names().len(), 37);
+        assert_eq!(shelf.names().len(), 36);
         assert!(shelf.problems["fake"].is_empty());
     }
 }
@@ -159,7 +159,7 @@ async fn repeated_cursor() {
     }
     let mut shelf = Shelf::with(&["--repeat-cursor"]).await;
     shelf.refresh().await;
-    assert_eq!(shelf.names().len(), 17, "what was read is kept");
+    assert_eq!(shelf.names().len(), 16, "what was read is kept");
     assert!(messages(&shelf)[0].contains("repeats a cursor"));
 }
 
@@ -173,7 +173,9 @@ async fn list_that_never_comes() {
     let server = shelf.add("fake", &["--never-reply", "tools/list"]);
     server.start_timeout = Duration::from_secs(2);
     shelf.configure().await;
+    let began = Instant::now();
     shelf.refresh().await;
+    assert!(began.elapsed() < Duration::from_secs(20));
     assert!(
         shelf.failure().contains("did not list its tools in time"),
         "{}",
@@ -225,7 +227,7 @@ async fn server_that_ends_when_it_is_probed() {
     }
     let mut shelf = Shelf::with(&["--legacy", "--exit-on-unknown"]).await;
     shelf.refresh().await;
-    assert_eq!(shelf.names().len(), 17);
+    assert_eq!(shelf.names().len(), 16);
     assert_eq!(shelf.starts("fake"), 2);
     let shelf = shelf.restarted().await;
     shelf.text("pid", nothing()).await;
@@ -291,7 +293,7 @@ async fn garbage_on_stdout() {
     }
     let mut shelf = Shelf::with(&["--garbage"]).await;
     shelf.refresh().await;
-    assert_eq!(shelf.names().len(), 17);
+    assert_eq!(shelf.names().len(), 16);
     assert_eq!(shelf.text("echo", json!({"text": "a"})).await, "a");
     let log = std::fs::read_to_string(shelf.path("state/servers/fake.log")).unwrap();
     assert!(log.contains("stdout: Server listening…"), "{log}");
@@ -331,7 +333,7 @@ async fn flooded_stderr() {
     }
     let mut shelf = Shelf::with(&["--stderr-flood"]).await;
     shelf.refresh().await;
-    assert_eq!(shelf.names().len(), 17);
+    assert_eq!(shelf.names().len(), 16);
 }
 
 /// Content that only churns is no change.

@@ -37,6 +37,7 @@ pub(super) const NASTY: &str = r##"{
     "wrong":{"type":"strnig","minimum":"low","maxItems":null,"required":"no"},
     "same":{"type":"string","default":"\u001b[31m","description":"\u001b[31mred\u001b[0m"},
     "twice":{"type":"string"},"twice":{"type":"number","description":"The later counts"},
+    "exact":{"type":"number","maximum":9007199254740991},
     "text":5
   },
   "required":["pattern","undeclared"],
@@ -186,9 +187,7 @@ fn the_check_sees_each_loss() {
     let types = types_of(NASTY);
     for part in [
         "^[a-z]+",
-        "4..40",
         "A code",
-        ">0",
         "0.1000",
         "12345678901234567890",
         "date-time",
@@ -196,8 +195,6 @@ fn the_check_sees_each_loss() {
         "kept",
         "Other words",
         "as text",
-        "minProperties 1",
-        "-7",
         "^k",
         "^S_",
         "first",
@@ -205,21 +202,11 @@ fn the_check_sees_each_loss() {
         "strnig",
         "low",
         "undeclared",
-        "dependentRequired",
         "beside a reference",
         "- third",
     ] {
         assert!(types.contains(part), "{part}");
         let without = types.replace(part, "");
-        let lost = lost(&schema, "tool", &without);
-        // Numbers of one digit stand elsewhere too.
-        assert!(
-            !lost.is_empty()
-                || matches!(
-                    part,
-                    "4..40" | ">0" | "minProperties 1" | "dependentRequired" | "-7"
-                ),
-            "{part}"
-        );
+        assert!(!lost(&schema, "tool", &without).is_empty(), "{part}");
     }
 }

@@ -61,7 +61,11 @@ impl<'s, 'a> Declarations<'s, 'a> {
             .map(|name| match name.as_str() {
                 "object" => self.object(keywords, notes, depth),
                 "array" => self.array(keywords, notes, depth),
-                "string" | "number" | "integer" | "boolean" | "null" => name.to_string(),
+                "integer" => {
+                    keywords.drop_integer_limits();
+                    name.to_string()
+                }
+                "string" | "number" | "boolean" | "null" => name.to_string(),
                 other => {
                     notes.limits.push(format!("type {}", string_literal(other)));
                     "unknown".to_owned()

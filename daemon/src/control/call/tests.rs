@@ -1,0 +1,128 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use skills::catalog::{IndexOptions, Snapshot};
+use skills::problem::{Problem, ProblemKind};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{Context, call};
+use crate::access_log::reader::{Filter, Reader};
+use crate::access_log::{AccessLog, LogOptions};
+use crate::cache::DefinitionCache;
+use crate::caller::Caller;
+use crate::catalog;
+use crate::control::connection::Request;
+use crate::control::methods;
+use crate::journal::{Journal, SeenFile};
+use crate::protocol::{Call, CallReply};
+use crate::servers::Servers;
+use crate::surroundings::{Directories, Environment, Surroundings};
+
+/// A daemon's context with no server in its configuration: whatever gets as far as the servers ends there.
+fn context(base: &Path) -> Context {
+    let seen = SeenFile::open(base, "test").unwrap();
+    let journal = Journal::open(base, "test").unwrap();
+    let (updates, snapshots) = catalog::start(IndexOptions::default(), seen, journal).unwrap();
+    let surroundings = Surroundings {
+        directories: Directories {
+            cache: base.join("cache"),
+            state: base.join("state"),
+            runtime: base.join("runtime"),
+        },
+        environment: Environment::new(),
+        executable: "/bin/false".into(),
+    };
+    let cache = DefinitionCache::open(&surroundings.directories.cache, "test").unwrap();
+    Context {
+        snapshots,
+        servers: Servers::new(surroundings, cache, updates),
+        log: AccessLog::open(&base.join("log"), "test", LogOptions::default()).unwrap(),
+        callers: Arc::default(),
+        about: methods::tests::about(),
+        runtime: base.join("runtime"),
+        shutdown: CancellationToken::new(),
+        validators: super::Validators::default(),
+    }
+}
+
+fn request() -> Request {
+    Request {
+        caller: Caller {
+            pid: 7,
+            uid: 1000,
+            command: "agent".into(),
+            session: "mine".into(),
+        },
+        method: "call".into(),
+        params: serde_json::value::to_raw_value(&json!({})).unwrap(),
+        cancelled: CancellationToken::new(),
+        progress: mpsc::channel(1).0,
+    }
+}
+
+async fn ask(
+    context: &Context,
+    snapshot: &Snapshot,
+    entry: &str,
+    arguments: Value,
+) -> Result<CallReply, Problem> {
+    let Value::Object(arguments) = arguments else {
+        panic!("arguments are an object");
+    };
+    let asked = Call {
+        entry: entry.to_owned(),
+        arguments,
+        timeout_ms: None,
+    };
+    call(context, snapshot, asked, request()).await
+}
+
+/// Makes one call and gives the kind it was refused with, and the kinds that were logged.
+async fn refused(entry: &str, arguments: Value) -> (ProblemKind, Vec<String>) {
+    let base = tempfile::tempdir().unwrap();
+    let context = context(base.path());
+    let outcome = ask(&context, &methods::tests::snapshot(), entry, arguments).await;
+    context.log.close();
+    let lines = Reader::open(&base.path().join("log"))
+        .unwrap()
+        .lines(Filter::default());
+    let logged = lines.map(|line| line.record.kind.unwrap_or_default());
+    (outcome.unwrap_err().kind, logged.collect())
+}
+
+#[tokio::test]
+async fn what_is_no_entry_is_no_call() {
+    let (kind, logged) = refused("nobody/nothing", json!({})).await;
+    assert_eq!(kind, ProblemKind::NotFound);
+    assert!(logged.is_empty(), "{logged:?}");
+}
+
+#[tokio::test]
+async fn a_skill_is_refused_and_logged() {
+    let (kind, logged) = refused("skills/pdf", json!({})).await;
+    assert_eq!(kind, ProblemKind::Usage);
+    assert_eq!(logged, ["usage"]);
+}
+
+#[tokio::test]
+async fn a_tool_that_runs_only_as_a_task_is_refused_and_logged() {
+    let (kind, logged) = refused("a b%2Fc/long", json!({})).await;
+    assert_eq!(kind, ProblemKind::Usage);
+    assert_eq!(logged, ["usage"]);
+}
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_are_refused_and_logged() {
+    let (kind, logged) = refused("a b%2Fc/echo", json!({"text": 7})).await;
+    assert_eq!(kind, ProblemKind::Arguments);
+    assert_eq!(logged, ["arguments"]);
+}
+
+#[tokio::test]
+async fn what_the_servers_say_is_passed_on_and_logged_once() {
+    let (kind, logged) = refused("a b%2Fc/echo", json!({"text": "hello"})).await;
+    assert_eq!(kind, ProblemKind::NotFound);
+    assert_eq!(logged, ["not-found"]);
+}
