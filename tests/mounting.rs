@@ -89,52 +89,47 @@ fn no_configuration_and_no_skills_are_read_from_a_shelf() {
 }
 
 #[test]
-fn a_root_around_the_mount_point_does_not_lead_into_the_mount() {
+fn a_shelf_is_not_shown_within_its_own_skills() {
     if lacks_mount() {
         return;
     }
     let shelf = Shelf::new();
-    shelf.write(
-        "around/first/SKILL.md",
-        "---\ndescription: The first.\n---\n",
-    );
-    let point = shelf.path("around/mount");
-    let mut command = shelf.command(crate::support::SHELF);
-    command
-        .arg("mount")
-        .arg(&point)
-        .args(["--skills", "around", "--skills", "skills"]);
-    let mounted = Finished::of(&mut command);
-    if mounted.code != 0 {
-        assert!(mounted.stderr.contains("mount"), "{}", mounted.stderr);
+    shelf.skill("first", "The first.");
+    for place in ["skills", "skills/mount", "skills/deep/mount", "link/mount"] {
+        let _ = std::os::unix::fs::symlink("skills", shelf.path("link"));
+        for arguments in [
+            ["mount", place, "--skills", "skills"],
+            ["mirror", place, "--once", "--skills=skills"],
+        ] {
+            let refused = shelf.run(&arguments).fails(2);
+            assert!(
+                refused.contains("the skills root contains"),
+                "{arguments:?}: {refused}"
+            );
+        }
+    }
+    assert_eq!(mounts_below(shelf.root()), [""; 0]);
+}
+
+#[test]
+fn a_root_that_is_configured_later_does_not_lead_into_the_mount() {
+    if lacks_mount() {
         return;
     }
-    let names = || -> Vec<_> {
-        let names = fs::read_dir(point.join("skills")).unwrap();
-        let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
-        names.sort();
-        names
-    };
-    assert_eq!(names(), ["INDEX.md", "first"]);
-    // And not when the root is looked through again, with the mount in it.
-    shelf.write(
-        "around/second/SKILL.md",
-        "---\ndescription: The second.\n---\n",
-    );
-    wait_until("the second skill shows", || {
-        names() == ["INDEX.md", "first", "second"]
+    let shelf = Shelf::new();
+    shelf.skill("first", "The first.");
+    let config = shelf.write("shelf.toml", "");
+    let mut command = shelf.command(crate::support::SHELF);
+    command.args(["mount", "mount", "--skills", "skills", "--config"]);
+    Finished::of(command.arg(&config)).succeeds();
+    // The root is the place itself, which has the mount in it.
+    fs::write(&config, "skills = [\".\"]\n").unwrap();
+    wait_until("the root is refused", || {
+        shelf.status()["problems"]
+            .to_string()
+            .contains("contains the shelf mount")
     });
-    shelf.write(
-        "around/first/SKILL.md",
-        "---\ndescription: Once more.\n---\n",
-    );
-    wait_until("the first skill changes", || {
-        fs::read_to_string(point.join("ALL.md"))
-            .unwrap()
-            .contains("Once more")
-    });
-    assert_eq!(names(), ["INDEX.md", "first", "second"]);
-    shelf.run(&["unmount", point.to_str().unwrap()]).succeeds();
+    assert_eq!(shelf.status()["skill_entries"], 1);
 }
 
 #[test]

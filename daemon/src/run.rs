@@ -1,5 +1,6 @@
 //! The daemon's life: from its options to a running catalog, socket and output, and back to nothing.
 
+mod config_watch;
 mod output;
 mod sources;
 
@@ -26,6 +27,7 @@ use crate::journal::{Journal, SeenFile};
 use crate::mirror;
 use crate::mount::MountOptions;
 use crate::protocol::{About, OutputKind};
+use crate::run::config_watch::ConfigWatch;
 use crate::run::output::Watcher;
 use crate::run::sources::Sources;
 use crate::surroundings::Surroundings;
@@ -65,6 +67,17 @@ pub enum Output {
     },
     /// Nowhere: catalog and socket alone.
     None,
+}
+
+impl Output {
+    /// The directory where the tree is shown.
+    fn target(&self) -> Option<&Path> {
+        match self {
+            Self::Mount { mount_point, .. } => Some(mount_point),
+            Self::MirrorOnce { target } => Some(target),
+            Self::None => None,
+        }
+    }
 }
 
 /// What the daemon says while it starts.
@@ -109,9 +122,14 @@ pub fn run(options: Options, on_event: &mut dyn FnMut(Event)) -> Result<(), Prob
 
 async fn live(options: Options, on_event: &mut dyn FnMut(Event)) -> Result<(), Problem> {
     let started = Instant::now();
+    // Before the file is read, so that no change is missed.
+    let watch = options.config.as_deref().and_then(ConfigWatch::start);
     let config = sources::load(options.config.as_deref(), &options.surroundings.environment)?;
+    if let Some(target) = options.output.target() {
+        sources::keep_apart(target, &options.skills, &config)?;
+    }
     let daemon = Daemon::start(&options, &config).await?;
-    let result = daemon.serve(&options, started, on_event).await;
+    let result = daemon.serve(&options, watch, started, on_event).await;
     daemon.stop().await;
     result
 }
@@ -157,9 +175,12 @@ impl Daemon {
     async fn serve(
         &self,
         options: &Options,
+        watch: Option<ConfigWatch>,
         started: Instant,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), Problem> {
+        // Before there is a mount that a signal could leave behind.
+        let ended = end_on_signals(self.shutdown.clone())?;
         let mount = match &options.output {
             Output::Mount {
                 mount_point,
@@ -185,7 +206,8 @@ impl Daemon {
                 return self.mirror_once(target, options, started, on_event).await;
             }
         };
-        let attended = self.attend(options, started, on_event).await;
+        let attended = self.attend(options, watch, started, on_event).await;
+        ended.abort();
         // The mount goes first and does not wait for servers that are slow to end.
         if let Some(mount) = mount {
             let _ = tokio::task::spawn_blocking(move || mount.stop()).await;
@@ -199,6 +221,7 @@ impl Daemon {
     async fn attend(
         &self,
         options: &Options,
+        watch: Option<ConfigWatch>,
         started: Instant,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<JoinHandle<()>, Problem> {
@@ -217,17 +240,15 @@ impl Daemon {
             validators: Validators::default(),
         });
         let serving = tokio::spawn(control::serve(listener, context));
-        let ended = end_on_signals(self.shutdown.clone())?;
 
         self.first_listing(options.wait, on_event).await;
         on_event(self.ready(self.about.mount_point.clone(), started));
 
-        if let Some((watcher, mut changes)) = self.sources.watch() {
+        if let Some(mut watch) = watch {
             let (sources, shutdown) = (Arc::clone(&self.sources), self.shutdown.clone());
             tokio::spawn(async move {
-                let _watcher = watcher;
                 while let Some(()) = tokio::select! {
-                    change = changes.recv() => change,
+                    change = watch.changed() => change,
                     () = shutdown.cancelled() => None,
                 } {
                     sources.reload().await;
@@ -235,7 +256,6 @@ impl Daemon {
             });
         }
         self.shutdown.cancelled().await;
-        ended.abort();
         Ok(serving)
     }
 
@@ -306,7 +326,6 @@ impl Daemon {
         started: Instant,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), Problem> {
-        let ended = end_on_signals(self.shutdown.clone())?;
         self.first_listing(options.wait, on_event).await;
         settle(&self.updates, |done| SourceUpdate::Flush { done }).await;
         let tree = Arc::clone(&self.snapshots.current().tree);
@@ -330,7 +349,6 @@ impl Daemon {
             elapsed_ms,
             pending,
         });
-        ended.abort();
         self.sources.servers.stop().await;
         Ok(())
     }

@@ -1,10 +1,7 @@
-//! The sources of the catalog as one: the configuration with its watch, the servers, the skills.
+//! The sources of the catalog as one: the configuration, the servers, the skills.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
-use std::time::Duration;
 
-use notify::{RecursiveMode, Watcher};
 use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
 
@@ -15,9 +12,6 @@ use crate::mount_table;
 use crate::servers::Servers;
 use crate::skill_source::SkillSource;
 use crate::surroundings::{Environment, Surroundings};
-
-/// How long a configuration file must be quiet before it is read again: editors write in several steps.
-const QUIET: Duration = Duration::from_millis(50);
 
 /// The sources of one daemon.
 pub(super) struct Sources {
@@ -91,49 +85,6 @@ impl Sources {
             }
         }
     }
-
-    /// Watches the configuration file; each message is one quiet change. The watcher ends when it is dropped.
-    pub(super) fn watch(
-        &self,
-    ) -> Option<(
-        notify::RecommendedWatcher,
-        tokio::sync::mpsc::UnboundedReceiver<()>,
-    )> {
-        let path = self.path.clone()?;
-        let directory = path.parent()?.to_owned();
-        let (raw, events) = mpsc::channel();
-        let mut watcher = notify::recommended_watcher(move |event| drop(raw.send(event))).ok()?;
-        // The directory, not the file: most editors replace the file, which ends a watch on the file itself.
-        watcher
-            .watch(&directory, RecursiveMode::NonRecursive)
-            .ok()?;
-        let (changed, changes) = tokio::sync::mpsc::unbounded_channel();
-        let debounce = move || {
-            while let Ok(event) = events.recv() {
-                let concerns = |event: &notify::Result<notify::Event>| {
-                    event.as_ref().is_ok_and(|event| {
-                        !event.kind.is_access()
-                            && event
-                                .paths
-                                .iter()
-                                .any(|p| p.file_name() == path.file_name())
-                    })
-                };
-                let mut concerned = concerns(&event);
-                while let Ok(more) = events.recv_timeout(QUIET) {
-                    concerned |= concerns(&more);
-                }
-                if concerned && changed.send(()).is_err() {
-                    return;
-                }
-            }
-        };
-        std::thread::Builder::new()
-            .name("config-watch".into())
-            .spawn(debounce)
-            .ok()?;
-        Some((watcher, changes))
-    }
 }
 
 /// The skill roots in order of precedence: the command line's, then the configuration's.
@@ -160,4 +111,34 @@ pub(super) fn load(path: Option<&Path>, environment: &Environment) -> Result<Con
     let mut config = Config::load(path)?;
     config.expand_home(environment);
     Ok(config)
+}
+
+/// Refuses to show the tree in a directory that skills are read from: it would be found among them at the next scan.
+///
+/// Once something is mounted there, the mount table tells the same of every root that comes later.
+pub(super) fn keep_apart(
+    target: &Path,
+    given: &[SkillRoot],
+    config: &Config,
+) -> Result<(), Problem> {
+    let unresolved = |error: std::io::Error| {
+        Problem::new(
+            ProblemKind::Mount,
+            format!("the path can't be resolved: {error}"),
+        )
+        .at_file(target, None)
+    };
+    let resolved = mount_table::resolve(target).map_err(unresolved)?;
+    for root in roots(given, config) {
+        let real = root.path.canonicalize();
+        if real.is_ok_and(|real| resolved.starts_with(real)) {
+            return Err(Problem::new(
+                ProblemKind::Configuration,
+                format!("the skills root contains {}", target.display()),
+            )
+            .at_file(&root.path, None)
+            .hint("show the shelf in a directory apart from the skills"));
+        }
+    }
+    Ok(())
 }

@@ -19,7 +19,8 @@ use crate::protocol::{
 };
 
 const ECHO: &str = r#"{"name":"echo","description":"Says it again.","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}},"x":1e3}"#;
-const LONG: &str = r#"{"name":"long","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}"#;
+const LONG: &str =
+    r#"{"name":"long","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}"#;
 
 struct Always;
 
