@@ -1,1 +1,104 @@
-//! Later.
+//! `shelf mirror --once`: the same tree as plain files.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::needs::{lacks_mount, lacks_program};
+use crate::support::shelf::{Finished, Shelf};
+
+fn mirror(shelf: &Shelf) -> Finished {
+    shelf.run(&[
+        "mirror", "mirror", "--once", "--config", "mcp.json", "--skills", "skills",
+    ])
+}
+
+#[test]
+fn a_mirror_is_the_mount_as_plain_files() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = Shelf::with_fake("fake", &["--tools", "5"]);
+    shelf.skill("one", "A skill.");
+    let script = shelf.write("skills/one/run.sh", "#!/bin/sh\necho ran\n");
+    fs::set_permissions(script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    shelf.mount();
+    shelf.wait_for_text("mcp/fake/STATUS", |status| status.starts_with("cold"));
+    mirror(&shelf).succeeds();
+    assert_eq!(shelf.shell("diff -r mount mirror").succeeds(), "");
+    let modes = |directory: &str| {
+        let find =
+            "find . -type f -printf '%p %s %T@ '  -executable -printf x -o -type f -printf '\\n'";
+        shelf
+            .shell(&format!("cd {directory} && {find} | sort"))
+            .succeeds()
+    };
+    assert_eq!(
+        modes("mirror").replace("xx", "x"),
+        modes("mount").replace("xx", "x")
+    );
+    assert_eq!(shelf.shell("mirror/skills/one/run.sh").succeeds(), "ran\n");
+}
+
+#[test]
+fn a_second_time_it_writes_nothing_and_then_only_what_changed() {
+    if lacks_program("python3") {
+        return;
+    }
+    let shelf = Shelf::with_fake("fake", &[]);
+    shelf.skill("one", "A skill.");
+    shelf.skill("two", "Another skill.");
+    mirror(&shelf).succeeds();
+    let state = || {
+        shelf
+            .shell("find mirror -printf '%p %i %C@\\n' | sort")
+            .succeeds()
+    };
+    let first = state();
+    mirror(&shelf).succeeds();
+    assert_eq!(state(), first);
+
+    fs::remove_dir_all(shelf.path("skills/two")).unwrap();
+    shelf.servers(json!({}));
+    mirror(&shelf).succeeds();
+    assert!(!shelf.path("mirror/skills/two").exists());
+    assert!(!shelf.path("mirror/mcp/fake").exists());
+    let all = fs::read_to_string(shelf.path("mirror/ALL.md")).unwrap();
+    assert!(
+        all.contains("skills/one") && !all.contains("fake/"),
+        "{all}"
+    );
+}
+
+#[test]
+fn what_a_user_wrote_or_changed_stays() {
+    if lacks_program("python3") {
+        return;
+    }
+    let shelf = Shelf::with_fake("fake", &[]);
+    let skill = shelf.skill("one", "A skill.");
+    shelf.write("mirror/notes.txt", "mine");
+    shelf.write("mirror/mcp/fake/echo.md", "mine too");
+    let first = mirror(&shelf);
+    assert_eq!(first.code, 0);
+    assert!(
+        first.stderr.contains("echo.md"),
+        "it is said: {}",
+        first.stderr
+    );
+    let changed = shelf.write("mirror/skills/one/SKILL.md", "changed by me");
+    fs::write(skill, "---\ndescription: A new version.\n---\n").unwrap();
+    let second = mirror(&shelf);
+    assert_eq!(second.code, 0);
+    let said = second.stderr;
+    assert!(said.contains("problem"), "{said}");
+    assert_eq!(fs::read_to_string(changed).unwrap(), "changed by me");
+    assert_eq!(
+        fs::read_to_string(shelf.path("mirror/notes.txt")).unwrap(),
+        "mine"
+    );
+    assert_eq!(
+        fs::read_to_string(shelf.path("mirror/mcp/fake/echo.md")).unwrap(),
+        "mine too"
+    );
+}

@@ -95,15 +95,14 @@ fn a_shelf_is_not_shown_within_its_own_skills() {
     }
     let shelf = Shelf::new();
     shelf.skill("first", "The first.");
-    for place in ["skills", "skills/mount", "skills/deep/mount", "link/mount"] {
-        let _ = std::os::unix::fs::symlink("skills", shelf.path("link"));
+    for place in ["skills", "skills/mount", "skills/deep/mount"] {
         for arguments in [
             ["mount", place, "--skills", "skills"],
             ["mirror", place, "--once", "--skills=skills"],
         ] {
             let refused = shelf.run(&arguments).fails(2);
             assert!(
-                refused.contains("the skills root contains"),
+                refused.contains("contains the place of the shelf"),
                 "{arguments:?}: {refused}"
             );
         }

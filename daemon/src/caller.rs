@@ -9,7 +9,7 @@ mod tests;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::mem;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +100,7 @@ impl Callers {
         Some(process)
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, Generations<Thread, Arc<Process>>> {
+    fn known(&self) -> MutexGuard<'_, Generations<Thread, Arc<Process>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

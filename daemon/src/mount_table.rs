@@ -42,14 +42,6 @@ pub fn containing(path: &Path) -> Option<ShelfMount> {
     table.mount_at(&resolved)?.shelf()
 }
 
-/// The path with its links resolved, without touching a shelf mount.
-///
-/// # Errors
-/// That the table can't be read, or too many links.
-pub(crate) fn resolve(path: &Path) -> io::Result<PathBuf> {
-    MountTable::read()?.resolve(path)
-}
-
 /// One line of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MountEntry {

@@ -125,9 +125,6 @@ async fn live(options: Options, on_event: &mut dyn FnMut(Event)) -> Result<(), P
     // Before the file is read, so that no change is missed.
     let watch = options.config.as_deref().and_then(ConfigWatch::start);
     let config = sources::load(options.config.as_deref(), &options.surroundings.environment)?;
-    if let Some(target) = options.output.target() {
-        sources::keep_apart(target, &options.skills, &config)?;
-    }
     let daemon = Daemon::start(&options, &config).await?;
     let result = daemon.serve(&options, watch, started, on_event).await;
     daemon.stop().await;
@@ -150,6 +147,9 @@ impl Daemon {
         let directories = &options.surroundings.directories;
         let name = configuration_name(options);
         let about = about(options, config)?;
+        if let Some(target) = options.output.target() {
+            refuse_roots_around(target, &about.skills)?;
+        }
 
         let log = AccessLog::open(&directories.state.join("log"), &about.instance, config.log)?;
         let kept = directories.state.join("catalogs");
@@ -358,6 +358,24 @@ impl Daemon {
         self.sources.servers.stop().await;
         settle(&self.updates, |done| SourceUpdate::End { done }).await;
         tokio::task::block_in_place(|| self.log.close());
+    }
+}
+
+/// Refuses a skill root that contains the place where the tree is shown: the daemon would find its own output below it.
+fn refuse_roots_around(target: &Path, roots: &[PathBuf]) -> Result<(), Problem> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let target = real(target);
+    match roots.iter().find(|root| target.starts_with(real(root))) {
+        None => Ok(()),
+        Some(root) => Err(Problem::new(
+            ProblemKind::Usage,
+            format!(
+                "the skill root {} contains the place of the shelf",
+                root.display()
+            ),
+        )
+        .at_file(target, None)
+        .hint("choose a place elsewhere, or name the directories below the root one by one")),
     }
 }
 

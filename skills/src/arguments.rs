@@ -51,11 +51,8 @@ pub fn parse_flags(
     Flags::read(flags, &parameters)
         .and_then(|flags| flags.into_arguments(&parameters))
         .map_err(|refusal| {
-            let remedy = refusal.hint.map(|hint| format!("{hint}; "));
-            refused(tool, id)(
-                format!("{}\n{}", refusal.message, parameters.table(id)),
-                remedy.unwrap_or_default(),
-            )
+            let message = format!("{}\n{}", refusal.message, parameters.table(id));
+            refused(tool, id, message, refusal.hint)
         })
 }
 
@@ -104,14 +101,17 @@ pub fn merge(
     Ok(merged)
 }
 
-/// Makes the problem of a refused call: what was wrong, then the remedy and a command that would work.
-fn refused(tool: &Tool, id: &EntryId) -> impl Fn(String, String) -> Problem {
-    let (server, _) = id.as_str().split_once('/').unwrap_or((id.as_str(), ""));
-    let (server, name) = (server.to_owned(), tool.name.clone());
-    let example = definition::example_call(tool, id);
-    move |message, remedy| {
-        Problem::new(ProblemKind::Arguments, message)
-            .at_server(server.clone(), Some(&name))
-            .hint(format!("{remedy}a call that would work: {example}"))
-    }
+/// Makes the problem of a refused call: what was wrong, then what to do, ending in a command that would work.
+fn refused(tool: &Tool, id: &EntryId, message: String, remedy: Option<String>) -> Problem {
+    let server = id.as_str().split_once('/').map_or("", |(server, _)| server);
+    let example = format!(
+        "a call that would work: {}",
+        definition::example_call(tool, id)
+    );
+    Problem::new(ProblemKind::Arguments, message)
+        .at_server(server, Some(&tool.name))
+        .hint(match remedy {
+            Some(remedy) => format!("{remedy}; {example}"),
+            None => example,
+        })
 }

@@ -95,19 +95,25 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         arguments: values,
         timeout_ms: arguments.timeout.map(milliseconds),
     };
-    let interrupt = interrupt::catch()?;
-    let reply = client.call(&call, Some(&interrupt), &mut |progress| {
-        ui.progress(&output::progress(&progress));
-    })?;
     let format = match &arguments.out {
         _ if arguments.json => output::Format::Json,
         _ if arguments.data => output::Format::Data,
         Some(place) => output::Format::Text(files::Place::chosen(place)),
-        None => output::Format::Text(files::Place::Private(
-            environment.directories()?.cache.join("results"),
-        )),
+        None => output::Format::Text(files::Place::Private(results(environment))),
     };
+    let interrupt = interrupt::catch()?;
+    let reply = client.call(&call, Some(&interrupt), &mut |progress| {
+        ui.progress(&output::progress(&progress));
+    })?;
     output::print(&reply, &format, ui)
+}
+
+/// Where what is no text goes. It may not fail: by then the tool has run.
+fn results(environment: &Environment) -> PathBuf {
+    environment
+        .directories()
+        .map_or_else(|_| environment.runtime(), |directories| directories.cache)
+        .join("results")
 }
 
 fn milliseconds(duration: Duration) -> u64 {

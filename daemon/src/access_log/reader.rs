@@ -20,9 +20,10 @@ pub use self::line::{Line, Shown};
 use self::merge::Merge;
 pub use self::scans::ScanRule;
 use self::scans::Scans;
+use super::writer::FLUSH_AFTER;
 
 /// How late a line may be written; so long [`Follow`] waits before it takes the order for settled.
-const LATE: SignedDuration = SignedDuration::from_millis(600);
+const LATE: SignedDuration = SignedDuration::from_millis(FLUSH_AFTER.as_millis() as i64 + 100);
 
 /// How often [`Follow`] looks for new files.
 const LOOK: SignedDuration = SignedDuration::from_millis(100);

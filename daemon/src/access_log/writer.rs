@@ -111,7 +111,7 @@ impl Writer {
                 Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => self.flush(),
             }
-            if self.buffer.len() >= BUFFER || self.oldest.elapsed() >= FLUSH_AFTER {
+            if self.buffer.len() >= BUFFER {
                 self.flush();
             }
         }

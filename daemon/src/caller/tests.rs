@@ -1,3 +1,5 @@
+//! Callers that are real processes.
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;

@@ -7,7 +7,7 @@ use skills::problem::{Problem, ProblemKind};
 
 use crate::cache::DefinitionCache;
 use crate::catalog::{SourceUpdate, Updates};
-use crate::config::Config;
+use crate::config::{Config, Transport};
 use crate::mount_table;
 use crate::servers::Servers;
 use crate::skill_source::SkillSource;
@@ -52,7 +52,19 @@ impl Sources {
     }
 
     fn tell(&self, config: &Config) {
-        let (problems, index) = (config.problems.clone(), config.index);
+        // What is wrong with an entry is said by its server, too.
+        let said = |problem: &&Problem| {
+            config.servers.values().any(|server| {
+                matches!(&server.transport, Transport::Invalid(invalid) if invalid == *problem)
+            })
+        };
+        let problems = config
+            .problems
+            .iter()
+            .filter(|p| !said(p))
+            .cloned()
+            .collect();
+        let index = config.index;
         // A closed queue means that the daemon is ending.
         let _ = self
             .updates
@@ -63,21 +75,17 @@ impl Sources {
     /// configured before stays.
     pub(super) async fn reload(&self) {
         let Some(path) = &self.path else { return };
-        match Config::load(path) {
-            Ok(mut config) => {
-                config.expand_home(&self.environment);
+        match load(Some(path), &self.environment) {
+            Ok(config) => {
                 self.servers.configure(&config).await;
                 self.skills.set_roots(roots(&self.given, &config));
                 self.tell(&config);
-                self.servers.refresh().await;
+                // Not waited for: a server that is slow to answer must not hold up the next edit.
+                let servers = self.servers.clone();
+                tokio::spawn(async move { servers.refresh().await });
             }
-            Err(problem) => {
-                let message = format!("{problem}; the configuration from before is still in use");
-                let problem = Problem {
-                    message,
-                    location: None,
-                    ..problem
-                };
+            Err(mut problem) => {
+                problem.message += "; the configuration from before is still in use";
                 let _ = self.updates.send(SourceUpdate::Problems {
                     source: "configuration".into(),
                     problems: vec![problem],
@@ -111,34 +119,4 @@ pub(super) fn load(path: Option<&Path>, environment: &Environment) -> Result<Con
     let mut config = Config::load(path)?;
     config.expand_home(environment);
     Ok(config)
-}
-
-/// Refuses to show the tree in a directory that skills are read from: it would be found among them at the next scan.
-///
-/// Once something is mounted there, the mount table tells the same of every root that comes later.
-pub(super) fn keep_apart(
-    target: &Path,
-    given: &[SkillRoot],
-    config: &Config,
-) -> Result<(), Problem> {
-    let unresolved = |error: std::io::Error| {
-        Problem::new(
-            ProblemKind::Mount,
-            format!("the path can't be resolved: {error}"),
-        )
-        .at_file(target, None)
-    };
-    let resolved = mount_table::resolve(target).map_err(unresolved)?;
-    for root in roots(given, config) {
-        let real = root.path.canonicalize();
-        if real.is_ok_and(|real| resolved.starts_with(real)) {
-            return Err(Problem::new(
-                ProblemKind::Configuration,
-                format!("the skills root contains {}", target.display()),
-            )
-            .at_file(&root.path, None)
-            .hint("show the shelf in a directory apart from the skills"));
-        }
-    }
-    Ok(())
 }

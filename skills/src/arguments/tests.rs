@@ -1,3 +1,5 @@
+//! Arguments from flags and JSON, against schemas that the tests write.
+
 mod corpus;
 mod flags;
 mod validation;

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fmt::Write;
 
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{PatternOptions, Retrieve, Uri, ValidationError};
+use jsonschema::{Retrieve, Uri, ValidationError};
 use serde_json::{Map, Value};
 
 use self::faults::Fault;
@@ -18,8 +18,6 @@ use crate::tool::Tool;
 
 /// How many faults are listed; the rest is counted.
 const LISTED: usize = 20;
-/// How much a pattern of a stranger may try before it is given up.
-const BACKTRACKING: usize = 100_000;
 
 /// A tool's schema made ready for checking; the daemon keeps one a tool.
 ///
@@ -45,7 +43,6 @@ impl Validator {
             (!parameters.takes_others()).then(|| parameters.names().map(str::to_owned).collect());
         let compiled = jsonschema::options()
             .with_retriever(NeverFetch)
-            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACKING))
             .should_validate_formats(false)
             .build(root.value())
             .map_err(|error| unusable(tool, &error))?;
@@ -85,7 +82,7 @@ impl Validator {
         }
         message.push('\n');
         message.push_str(&Parameters::of(&root).table(id));
-        Err(refused(tool, id)(message, String::new()))
+        Err(refused(tool, id, message, None))
     }
 
     fn unknown_names(&self, arguments: &Map<String, Value>) -> Vec<Fault> {
@@ -102,7 +99,7 @@ impl Validator {
     }
 }
 
-/// What stands where a schema could be fetched.
+/// What stands where a schema could be fetched: the library can, once any crate of the build asks for that feature.
 struct NeverFetch;
 
 impl Retrieve for NeverFetch {
@@ -116,8 +113,8 @@ fn unusable(tool: &Tool, error: &ValidationError<'_>) -> Problem {
     let message = match error.kind() {
         ValidationErrorKind::Referencing(jsonschema::ReferencingError::Unretrievable {
             uri,
-            ..
-        }) => format!("the inputSchema of {name} refers to {uri}, and schemas are never fetched"),
+            source,
+        }) => format!("the inputSchema of {name} refers to {uri}: {source}"),
         _ => {
             let path = error.instance_path().as_str();
             let place = if path.is_empty() { "its root" } else { path };

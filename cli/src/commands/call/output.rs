@@ -2,7 +2,7 @@
 
 use daemon::protocol::{CallReply, Progress};
 use serde_json::value::RawValue;
-use skills::problem::Problem;
+use skills::problem::{Problem, ProblemKind};
 
 use super::content::{Block, Content};
 use super::files::{Place, write_new, write_to};
@@ -23,15 +23,17 @@ pub(super) enum Format {
 
 /// Prints a result. A tool's own error is an error of the command too.
 pub(super) fn print(reply: &CallReply, format: &Format, ui: &Ui) -> CommandResult {
-    if matches!(format, Format::Json) {
-        ui.data(format!("{}\n", reply.result.get()).as_bytes())?;
-    } else {
-        let content = Content::read(reply)?;
-        match format {
-            _ if reply.is_error => explain(&content, reply, ui),
-            Format::Text(place) => print_blocks(&content, place, ui)?,
-            Format::Data => ui.data(format!("{}\n", data(&content)?).as_bytes())?,
-            Format::Json => {}
+    match format {
+        Format::Json => ui.data(format!("{}\n", reply.result.get()).as_bytes())?,
+        _ if reply.is_error => explain(&Content::read(reply)?, reply, ui),
+        Format::Text(place) => {
+            let content = Content::read(reply)?;
+            print_blocks(&content, place, ui)
+                .inspect_err(|error| save_text(error, &content, ui))?;
+        }
+        Format::Data => {
+            let content = Content::read(reply)?;
+            print_data(&content, ui).inspect_err(|error| save_text(error, &content, ui))?;
         }
     }
     if reply.is_error {
@@ -40,12 +42,20 @@ pub(super) fn print(reply: &CallReply, format: &Format, ui: &Ui) -> CommandResul
     Ok(())
 }
 
+/// Shows on stderr what was not of the kind that was asked for: the tool has run, and may not give it again.
+fn save_text(error: &CommandError, content: &Content, ui: &Ui) {
+    let text = text_of(content);
+    if let CommandError::Problem(problem) = error
+        && problem.kind == ProblemKind::ResultKind
+        && !text.is_empty()
+    {
+        ui.note(&text);
+    }
+}
+
 /// Shows a tool's own error.
 fn explain(content: &Content, reply: &CallReply, ui: &Ui) {
-    let text = joined(content.blocks().filter_map(|block| match block {
-        Block::Text(text) => Some(text),
-        Block::Binary { .. } => None,
-    }));
+    let text = text_of(content);
     if text.trim().is_empty() {
         ui.note(&format!(
             "{} reported an error and did not say which",
@@ -54,6 +64,14 @@ fn explain(content: &Content, reply: &CallReply, ui: &Ui) {
     } else {
         ui.note(&text);
     }
+}
+
+/// The text blocks of a result.
+fn text_of(content: &Content) -> String {
+    joined(content.blocks().filter_map(|block| match block {
+        Block::Text(text) => Some(text),
+        Block::Binary { .. } => None,
+    }))
 }
 
 fn print_blocks(content: &Content, place: &Place, ui: &Ui) -> CommandResult {
@@ -125,6 +143,10 @@ fn joined(texts: impl Iterator<Item = String>) -> String {
         all.push_str(&text);
     }
     all
+}
+
+fn print_data(content: &Content, ui: &Ui) -> CommandResult {
+    Ok(ui.data(format!("{}\n", data(content)?).as_bytes())?)
 }
 
 /// The structured content, else the only block when it is text and JSON.

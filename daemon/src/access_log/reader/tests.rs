@@ -1,3 +1,5 @@
+//! The reading end, on files that the tests write.
+
 mod following;
 mod sweeps;
 

@@ -226,7 +226,7 @@ fn a_schema_is_never_fetched() {
         assert_eq!(problem.kind, ProblemKind::MalformedTool);
         assert_eq!(
             problem.message,
-            format!("the inputSchema of make refers to {reference}, and schemas are never fetched")
+            format!("the inputSchema of make refers to {reference}: schemas are never fetched")
         );
     }
 }
