@@ -2,10 +2,13 @@
 
 use std::fs;
 
+use rustix::process::Signal;
 use serde_json::json;
 
 use crate::support::needs::{lacks_mount, lacks_program};
+use crate::support::processes::signal;
 use crate::support::shelf::{Finished, Shelf};
+use crate::support::{SHELF, wait_until};
 
 fn mirror(shelf: &Shelf) -> Finished {
     shelf.run(&[
@@ -26,17 +29,6 @@ fn a_mirror_is_the_mount_as_plain_files() {
     shelf.wait_for_text("mcp/fake/STATUS", |status| status.starts_with("cold"));
     mirror(&shelf).succeeds();
     assert_eq!(shelf.shell("diff -r mount mirror").succeeds(), "");
-    let modes = |directory: &str| {
-        let find =
-            "find . -type f -printf '%p %s %T@ '  -executable -printf x -o -type f -printf '\\n'";
-        shelf
-            .shell(&format!("cd {directory} && {find} | sort"))
-            .succeeds()
-    };
-    assert_eq!(
-        modes("mirror").replace("xx", "x"),
-        modes("mount").replace("xx", "x")
-    );
     assert_eq!(shelf.shell("mirror/skills/one/run.sh").succeeds(), "ran\n");
 }
 
@@ -101,4 +93,33 @@ fn what_a_user_wrote_or_changed_stays() {
         fs::read_to_string(shelf.path("mirror/mcp/fake/echo.md")).unwrap(),
         "mine too"
     );
+}
+
+#[test]
+fn a_mirror_that_is_interrupted_writes_nothing() {
+    if lacks_program("python3") {
+        return;
+    }
+    let shelf = Shelf::with_fake("slow", &["--slow-start", "600", "--starts", "starts"]);
+    let mut command = shelf.command(SHELF);
+    command.args([
+        "mirror", "mirror", "--once", "--config", "mcp.json", "--wait", "600",
+    ]);
+    let mut child = command.spawn().unwrap();
+    wait_until("the server is asked", || shelf.starts("starts") == 1);
+    signal(child.id().cast_signed(), Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!shelf.path("mirror/INDEX.md").exists());
+}
+
+#[test]
+fn a_mirror_waits_for_definitions_that_are_old() {
+    if lacks_program("python3") {
+        return;
+    }
+    let shelf = Shelf::with_fake("fake", &[]);
+    mirror(&shelf).succeeds();
+    shelf.servers(json!({ "fake": shelf.fake(&["--tools", "1"]) }));
+    mirror(&shelf).succeeds();
+    assert!(shelf.path("mirror/mcp/fake/extra_0.md").exists());
 }

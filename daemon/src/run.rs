@@ -259,17 +259,21 @@ impl Daemon {
         Ok(serving)
     }
 
-    /// Lists the servers that need it, and waits for those of which nothing is known yet.
-    async fn first_listing(&self, wait: Duration, on_event: &mut dyn FnMut(Event)) {
+    /// Lists the servers that need it, and waits for those of which nothing is known yet; the others are listed when the task ends.
+    async fn first_listing(
+        &self,
+        wait: Duration,
+        on_event: &mut dyn FnMut(Event),
+    ) -> JoinHandle<()> {
         let servers = self.sources.servers.clone();
-        tokio::spawn(async move { servers.refresh().await });
+        let listing = tokio::spawn(async move { servers.refresh().await });
         let mut generations = self.snapshots.generations();
         let deadline = tokio::time::Instant::now() + wait;
         let mut said = usize::MAX;
         loop {
             let pending = self.pending();
             if pending.is_empty() {
-                return;
+                return listing;
             }
             if pending.len() != said {
                 said = pending.len();
@@ -281,9 +285,9 @@ impl Daemon {
                 on_event(Event::Progress { message });
             }
             tokio::select! {
-                changed = generations.changed() => if changed.is_err() { return },
-                () = tokio::time::sleep_until(deadline) => return,
-                () = self.shutdown.cancelled() => return,
+                changed = generations.changed() => if changed.is_err() { return listing },
+                () = tokio::time::sleep_until(deadline) => return listing,
+                () = self.shutdown.cancelled() => return listing,
             }
         }
     }
@@ -326,7 +330,19 @@ impl Daemon {
         started: Instant,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), Problem> {
-        self.first_listing(options.wait, on_event).await;
+        let deadline = tokio::time::Instant::now() + options.wait;
+        let listing = self.first_listing(options.wait, on_event).await;
+        // There is no later: what is known, but old, is waited for too, and so is the end of the servers, that STATUS says.
+        tokio::select! {
+            _ = tokio::time::timeout_at(deadline, listing) => {}
+            () = self.shutdown.cancelled() => {}
+        }
+        if self.shutdown.is_cancelled() {
+            return Err(Problem::new(
+                ProblemKind::Interrupted,
+                "interrupted; nothing was written",
+            ));
+        }
         settle(&self.updates, |done| SourceUpdate::Flush { done }).await;
         let tree = Arc::clone(&self.snapshots.current().tree);
         let manifest = manifest_path(&options.surroundings.directories.state, target);
@@ -349,7 +365,6 @@ impl Daemon {
             elapsed_ms,
             pending,
         });
-        self.sources.servers.stop().await;
         Ok(())
     }
 
