@@ -5,10 +5,10 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
-use skills::catalog::{IndexOptions, Snapshot, Sources};
+use skills::catalog::{FirstSeen, IndexOptions, Snapshot, Sources};
 use skills::entry_id::ServerName;
 use skills::problem::Problem;
 use skills::server::{Server, ServerState};
@@ -127,6 +127,15 @@ struct Writer {
     generation: watch::Sender<u64>,
 }
 
+/// Remembers nothing: the blank catalog is no version of anything, and must not take the place of one that was seen before.
+struct NeverSeen;
+
+impl FirstSeen for NeverSeen {
+    fn first_seen(&mut self, _path: &str, _hash: &[u8; 32]) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+}
+
 /// Starts the writer on a thread of its own. It publishes nothing but the empty catalog until the first
 /// [`SourceUpdate::Flush`], by which every source must have spoken; it ends at [`SourceUpdate::End`].
 ///
@@ -134,16 +143,17 @@ struct Writer {
 /// When the thread can't be started.
 pub fn start(
     options: IndexOptions,
-    mut seen: SeenFile,
+    seen: SeenFile,
     journal: Journal,
 ) -> std::io::Result<(Updates, Snapshots)> {
     let sources = Sources {
         journal: journal.tail(REMEMBERED),
         ..Sources::default()
     };
-    let first = Snapshot::build(None, sources.clone(), options, &mut seen);
-    let (generation, generations) = watch::channel(first.generation);
-    let current = Arc::new(ArcSwap::from_pointee(first));
+    let mut blank = Snapshot::build(None, sources.clone(), options, &mut NeverSeen);
+    blank.generation = 0;
+    let (generation, generations) = watch::channel(blank.generation);
+    let current = Arc::new(ArcSwap::from_pointee(blank));
     let (updates, queue) = mpsc::unbounded_channel();
     let snapshots = Snapshots {
         current: Arc::clone(&current),
@@ -268,8 +278,9 @@ impl Writer {
     }
 
     fn publish(&mut self) {
-        let mut next = self.build(&self.current.load_full());
-        let recorded = self.journal.record(self.recorded.as_deref(), &next);
+        let before = self.recorded.clone();
+        let mut next = self.build(before.as_deref());
+        let recorded = self.journal.record(before.as_deref(), &next);
         if let Err(problem) = &recorded {
             tracing::warn!(%problem, "the journal could not be written");
         }
@@ -277,7 +288,7 @@ impl Writer {
         let lines = self.journal.tail(REMEMBERED);
         if lines != self.sources.journal {
             self.sources.journal = lines;
-            next = self.build(&next);
+            next = self.build(Some(&next));
         }
         let next = Arc::new(next);
         self.recorded = Some(Arc::clone(&next));
@@ -290,13 +301,8 @@ impl Writer {
         self.generation.send_replace(generation);
     }
 
-    fn build(&mut self, previous: &Snapshot) -> Snapshot {
-        Snapshot::build(
-            Some(previous),
-            self.sources.clone(),
-            self.options,
-            &mut self.seen,
-        )
+    fn build(&mut self, previous: Option<&Snapshot>) -> Snapshot {
+        Snapshot::build(previous, self.sources.clone(), self.options, &mut self.seen)
     }
 
     fn save(&mut self) {

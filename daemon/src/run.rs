@@ -1,5 +1,6 @@
 //! The daemon's life: from its options to a running catalog, socket and output, and back to nothing.
 
+mod config_watch;
 mod output;
 mod sources;
 
@@ -26,6 +27,7 @@ use crate::journal::{Journal, SeenFile};
 use crate::mirror;
 use crate::mount::MountOptions;
 use crate::protocol::{About, OutputKind};
+use crate::run::config_watch::ConfigWatch;
 use crate::run::output::Watcher;
 use crate::run::sources::Sources;
 use crate::surroundings::Surroundings;
@@ -65,6 +67,17 @@ pub enum Output {
     },
     /// Nowhere: catalog and socket alone.
     None,
+}
+
+impl Output {
+    /// The directory where the tree is shown.
+    fn target(&self) -> Option<&Path> {
+        match self {
+            Self::Mount { mount_point, .. } => Some(mount_point),
+            Self::MirrorOnce { target } => Some(target),
+            Self::None => None,
+        }
+    }
 }
 
 /// What the daemon says while it starts.
@@ -109,9 +122,11 @@ pub fn run(options: Options, on_event: &mut dyn FnMut(Event)) -> Result<(), Prob
 
 async fn live(options: Options, on_event: &mut dyn FnMut(Event)) -> Result<(), Problem> {
     let started = Instant::now();
+    // Before the file is read, so that no change is missed.
+    let watch = options.config.as_deref().and_then(ConfigWatch::start);
     let config = sources::load(options.config.as_deref(), &options.surroundings.environment)?;
     let daemon = Daemon::start(&options, &config).await?;
-    let result = daemon.serve(&options, started, on_event).await;
+    let result = daemon.serve(&options, watch, started, on_event).await;
     daemon.stop().await;
     result
 }
@@ -132,7 +147,9 @@ impl Daemon {
         let directories = &options.surroundings.directories;
         let name = configuration_name(options);
         let about = about(options, config)?;
-        refuse_roots_around(&about)?;
+        if let Some(target) = options.output.target() {
+            refuse_roots_around(target, &about.skills)?;
+        }
 
         let log = AccessLog::open(&directories.state.join("log"), &about.instance, config.log)?;
         let kept = directories.state.join("catalogs");
@@ -158,9 +175,12 @@ impl Daemon {
     async fn serve(
         &self,
         options: &Options,
+        watch: Option<ConfigWatch>,
         started: Instant,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), Problem> {
+        // Before there is a mount that a signal could leave behind.
+        let ended = end_on_signals(self.shutdown.clone())?;
         let mount = match &options.output {
             Output::Mount {
                 mount_point,
@@ -186,7 +206,8 @@ impl Daemon {
                 return self.mirror_once(target, options, started, on_event).await;
             }
         };
-        let attended = self.attend(options, started, on_event).await;
+        let attended = self.attend(options, watch, started, on_event).await;
+        ended.abort();
         // The mount goes first and does not wait for servers that are slow to end.
         if let Some(mount) = mount {
             let _ = tokio::task::spawn_blocking(move || mount.stop()).await;
@@ -200,6 +221,7 @@ impl Daemon {
     async fn attend(
         &self,
         options: &Options,
+        watch: Option<ConfigWatch>,
         started: Instant,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<JoinHandle<()>, Problem> {
@@ -218,17 +240,15 @@ impl Daemon {
             validators: Validators::default(),
         });
         let serving = tokio::spawn(control::serve(listener, context));
-        let ended = end_on_signals(self.shutdown.clone())?;
 
         self.first_listing(options.wait, on_event).await;
         on_event(self.ready(self.about.mount_point.clone(), started));
 
-        if let Some((watcher, mut changes)) = self.sources.watch() {
+        if let Some(mut watch) = watch {
             let (sources, shutdown) = (Arc::clone(&self.sources), self.shutdown.clone());
             tokio::spawn(async move {
-                let _watcher = watcher;
                 while let Some(()) = tokio::select! {
-                    change = changes.recv() => change,
+                    change = watch.changed() => change,
                     () = shutdown.cancelled() => None,
                 } {
                     sources.reload().await;
@@ -236,21 +256,24 @@ impl Daemon {
             });
         }
         self.shutdown.cancelled().await;
-        ended.abort();
         Ok(serving)
     }
 
-    /// Lists the servers that need it, and waits for those of which nothing is known yet.
-    async fn first_listing(&self, wait: Duration, on_event: &mut dyn FnMut(Event)) {
+    /// Lists the servers that need it, and waits for those of which nothing is known yet; the others are listed when the task ends.
+    async fn first_listing(
+        &self,
+        wait: Duration,
+        on_event: &mut dyn FnMut(Event),
+    ) -> JoinHandle<()> {
         let servers = self.sources.servers.clone();
-        tokio::spawn(async move { servers.refresh().await });
+        let listing = tokio::spawn(async move { servers.refresh().await });
         let mut generations = self.snapshots.generations();
         let deadline = tokio::time::Instant::now() + wait;
         let mut said = usize::MAX;
         loop {
             let pending = self.pending();
             if pending.is_empty() {
-                return;
+                return listing;
             }
             if pending.len() != said {
                 said = pending.len();
@@ -262,9 +285,9 @@ impl Daemon {
                 on_event(Event::Progress { message });
             }
             tokio::select! {
-                changed = generations.changed() => if changed.is_err() { return },
-                () = tokio::time::sleep_until(deadline) => return,
-                () = self.shutdown.cancelled() => return,
+                changed = generations.changed() => if changed.is_err() { return listing },
+                () = tokio::time::sleep_until(deadline) => return listing,
+                () = self.shutdown.cancelled() => return listing,
             }
         }
     }
@@ -307,8 +330,19 @@ impl Daemon {
         started: Instant,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), Problem> {
-        let ended = end_on_signals(self.shutdown.clone())?;
-        self.first_listing(options.wait, on_event).await;
+        let deadline = tokio::time::Instant::now() + options.wait;
+        let listing = self.first_listing(options.wait, on_event).await;
+        // There is no later: what is known, but old, is waited for too, and so is the end of the servers, that STATUS says.
+        tokio::select! {
+            _ = tokio::time::timeout_at(deadline, listing) => {}
+            () = self.shutdown.cancelled() => {}
+        }
+        if self.shutdown.is_cancelled() {
+            return Err(Problem::new(
+                ProblemKind::Interrupted,
+                "interrupted; nothing was written",
+            ));
+        }
         settle(&self.updates, |done| SourceUpdate::Flush { done }).await;
         let tree = Arc::clone(&self.snapshots.current().tree);
         let manifest = manifest_path(&options.surroundings.directories.state, target);
@@ -331,8 +365,6 @@ impl Daemon {
             elapsed_ms,
             pending,
         });
-        ended.abort();
-        self.sources.servers.stop().await;
         Ok(())
     }
 
@@ -344,25 +376,21 @@ impl Daemon {
     }
 }
 
-/// Refuses a skill root that contains the mount point: the daemon would find its own mount below it.
-fn refuse_roots_around(about: &About) -> Result<(), Problem> {
-    let Some(mount_point) = &about.mount_point else {
-        return Ok(());
-    };
+/// Refuses a skill root that contains the place where the tree is shown: the daemon would find its own output below it.
+fn refuse_roots_around(target: &Path, roots: &[PathBuf]) -> Result<(), Problem> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let mount_point = real(mount_point);
-    match about
-        .skills
-        .iter()
-        .find(|root| mount_point.starts_with(real(root)))
-    {
+    let target = real(target);
+    match roots.iter().find(|root| target.starts_with(real(root))) {
         None => Ok(()),
         Some(root) => Err(Problem::new(
             ProblemKind::Usage,
-            format!("the skill root {} contains the mount point", root.display()),
+            format!(
+                "the skill root {} contains the place of the shelf",
+                root.display()
+            ),
         )
-        .at_file(mount_point, None)
-        .hint("mount somewhere else, or name the directories below the root one by one")),
+        .at_file(target, None)
+        .hint("choose a place elsewhere, or name the directories below the root one by one")),
     }
 }
 

@@ -5,6 +5,7 @@ Without options it speaks both eras (up to 2025-11-25 `initialize`, from 2026-07
 
   --legacy | --modern     speak one era only; the other's handshake is an unknown method
   --starts FILE           append a line to FILE at each start
+  --calls FILE            append a line to FILE for each call, the name and the arguments as JSON, and for each cancellation
   --slow-start S          answer nothing for S seconds
   --exit-at-once MESSAGE  print MESSAGE to standard error and exit with status 3
   --empty-result-for-unknown   answer unknown methods with `result: {}`
@@ -53,7 +54,7 @@ def parse_options():
         "unknown-fields numbers no-listen unadvertised ignore-eof ignore-term stderr-flood"
     ).split():
         parser.add_argument("--" + flag, action="store_true")
-    for option in ("starts", "exit-at-once", "never-reply", "refuse", "shuffle"):
+    for option in ("starts", "calls", "exit-at-once", "never-reply", "refuse", "shuffle"):
         parser.add_argument("--" + option)
     parser.add_argument("--slow-start", type=float, default=0)
     parser.add_argument("--page", type=int, default=0)
@@ -133,6 +134,7 @@ class Server:
                 event = self.running.get(params.get("requestId"))
                 if event:
                     self.cancelled += 1
+                    self.record("cancelled")
                     event.set()
             return
         if method == self.options.never_reply:
@@ -151,6 +153,11 @@ class Server:
                 identifier = str(identifier)
             # As the TypeScript SDK does, the result stands before the id.
             self.send({**reply, "id": identifier})
+
+    def record(self, line):
+        if self.options.calls:
+            with self.writing, open(self.options.calls, "a") as calls:
+                calls.write(line + "\n")
 
     def answer(self, method, params, identifier):
         options = self.options
@@ -261,6 +268,7 @@ class Server:
     def call(self, params, identifier):
         stopped = self.running[identifier] = threading.Event()
         arguments = params.get("arguments") or {}
+        self.record(json.dumps([params.get("name"), arguments]))
         token = (params.get("_meta") or {}).get("progressToken")
         try:
             reply = {"result": self.run(params.get("name"), arguments, stopped, token)}

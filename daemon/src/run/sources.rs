@@ -1,15 +1,9 @@
-//! The sources of the catalog as one: the configuration with its watch, the servers, the skills.
+//! The sources of the catalog as one: the configuration, the servers, the skills.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
 
-use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
-use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::cache::DefinitionCache;
 use crate::catalog::{SourceUpdate, Updates};
@@ -18,9 +12,6 @@ use crate::mount_table;
 use crate::servers::Servers;
 use crate::skill_source::SkillSource;
 use crate::surroundings::{Environment, Surroundings};
-
-/// How long a configuration file must be quiet before it is read again: editors write in several steps.
-const QUIET: Duration = Duration::from_millis(50);
 
 /// The sources of one daemon.
 pub(super) struct Sources {
@@ -103,48 +94,6 @@ impl Sources {
                 });
             }
         }
-    }
-
-    /// Watches the configuration file; each message is one quiet change. The watch ends when the watcher is dropped.
-    pub(super) fn watch(&self) -> Option<(RecommendedWatcher, UnboundedReceiver<()>)> {
-        let path = self.path.clone()?;
-        // The file itself and what it links to, as configurations kept elsewhere do.
-        let files: BTreeSet<PathBuf> = [path.canonicalize().ok(), Some(path)]
-            .into_iter()
-            .flatten()
-            .collect();
-        let (raw, events) = mpsc::channel();
-        let mut watcher = notify::recommended_watcher(move |event| {
-            let _ = raw.send(event);
-        })
-        .ok()?;
-        for file in &files {
-            // The directory, not the file: most editors replace the file, which ends a watch on the file itself.
-            let directory = file.parent()?;
-            watcher.watch(directory, RecursiveMode::NonRecursive).ok()?;
-        }
-        let (changed, changes) = tokio::sync::mpsc::unbounded_channel();
-        let concerns = move |event: notify::Result<notify::Event>| {
-            event.is_ok_and(|event| {
-                !event.kind.is_access() && event.paths.iter().any(|path| files.contains(path))
-            })
-        };
-        let debounce = move || {
-            while let Ok(event) = events.recv() {
-                let mut concerned = concerns(event);
-                while let Ok(more) = events.recv_timeout(QUIET) {
-                    concerned |= concerns(more);
-                }
-                if concerned && changed.send(()).is_err() {
-                    return;
-                }
-            }
-        };
-        thread::Builder::new()
-            .name("config-watch".into())
-            .spawn(debounce)
-            .ok()?;
-        Some((watcher, changes))
     }
 }
 

@@ -1,0 +1,166 @@
+//! What is known without a server, and what a server's state may change: `STATUS`, and nothing else.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use serde_json::json;
+
+use crate::support::needs::lacks_mount;
+use crate::support::shelf::Shelf;
+use crate::support::wait_until;
+
+/// The indexes, which must not change by what a server does.
+const INDEXES: [&str; 4] = ["INDEX.md", "ALL.md", "mcp/fake/INDEX.md", "CHANGES.md"];
+
+/// The bytes and inode numbers of the indexes.
+fn indexes(shelf: &Shelf) -> Vec<(String, u64)> {
+    let state = |name: &&str| {
+        let inode = fs::metadata(shelf.mounted(name)).unwrap().ino();
+        (shelf.read(name), inode)
+    };
+    INDEXES.iter().map(state).collect()
+}
+
+#[test]
+fn with_a_warm_cache_no_server_is_started() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = Shelf::with_fake("fake", &["--starts", "starts"]);
+    shelf.mount();
+    assert_eq!(shelf.starts("starts"), 1);
+    shelf.wait_for_text("mcp/fake/STATUS", |status| status.starts_with("cold"));
+    // Bytes and times are kept across mounts.
+    let state =
+        "cd mount && sha256sum $(find . -type f | sort) && find . -printf '%p %T@\\n' | sort";
+    let before = shelf.shell(state).succeeds();
+    shelf.unmount();
+    shelf.mount();
+    assert_eq!(shelf.shell(state).succeeds(), before);
+    // Reading everything starts nothing either.
+    shelf.shell("cat mount/mcp/fake/* mount/.schemas/fake/* >/dev/null; grep -r x mount; ls -lR mount; du mount").succeeds();
+    assert!(shelf.read("mcp/fake/STATUS").starts_with("cold"));
+    assert_eq!(shelf.starts("starts"), 1);
+    assert_eq!(shelf.running().len(), 1, "the daemon alone");
+    shelf.call(&["fake/echo", "--text", "x"]);
+    assert_eq!(shelf.starts("starts"), 2);
+}
+
+#[test]
+fn no_state_of_a_server_changes_an_index() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = Shelf::with_fake("fake", &[]);
+    shelf.skill("one", "A skill.");
+    shelf.mount();
+    let cold = indexes(&shelf);
+    shelf.wait_for_text("mcp/fake/STATUS", |status| status.starts_with("cold"));
+    shelf.call(&["fake/echo", "--text", "x"]);
+    shelf.wait_for_text("mcp/fake/STATUS", |status| status.starts_with("ready"));
+    assert_eq!(indexes(&shelf), cold);
+    shelf
+        .run(&["call", "fake/crash", "--text", "gone"])
+        .fails(4);
+    shelf.wait_for_text("mcp/fake/STATUS", |status| status.starts_with("failed"));
+    assert_eq!(indexes(&shelf), cold);
+}
+
+#[test]
+fn a_server_that_fails_keeps_its_last_known_definitions() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = Shelf::with_fake("fake", &["--tools", "3"]);
+    shelf.mount();
+    let known = indexes(&shelf);
+    let definition = shelf.read("mcp/fake/extra_2.md");
+    shelf.servers(json!({ "fake": shelf.fake(&["--exit-at-once", "no licence"]) }));
+    let status = shelf.wait_for_text("mcp/fake/STATUS", |status| status.starts_with("failed"));
+    assert!(status.contains("no licence"), "{status}");
+    assert_eq!(indexes(&shelf), known);
+    assert_eq!(shelf.read("mcp/fake/extra_2.md"), definition);
+
+    // And across a remount.
+    shelf.unmount();
+    shelf.mount();
+    let status = shelf.wait_for_text("mcp/fake/STATUS", |status| status.contains("no licence"));
+    assert!(
+        status.contains("stale") || status.contains("failed"),
+        "{status}"
+    );
+    let texts = |states: Vec<(String, u64)>| -> Vec<_> {
+        states.into_iter().map(|(text, _)| text).collect()
+    };
+    assert_eq!(texts(indexes(&shelf)), texts(known));
+    assert_eq!(shelf.read("mcp/fake/extra_2.md"), definition);
+}
+
+#[test]
+fn a_server_that_is_not_known_yet_has_its_line_and_its_status() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = Shelf::new();
+    shelf.servers(json!({
+        "broken": shelf.fake(&["--exit-at-once", "cannot find my key"]),
+        "slow": shelf.fake(&["--slow-start", "600"]),
+        "remote": { "url": "https://example.invalid/mcp" },
+        "lost": { "command": "${NO_SUCH_VARIABLE}" },
+        "off": { "command": "none", "disabled": true },
+    }));
+    let said = shelf.mount_with(&["--wait", "1"]);
+    assert_eq!(said.code, 0);
+    assert!(
+        said.stderr.contains("not known yet") && said.stderr.contains("slow"),
+        "{}",
+        said.stderr
+    );
+    let index = shelf.read("INDEX.md");
+    for server in ["broken", "slow", "remote", "lost"] {
+        let line = format!("{server}/ — not known yet, see mcp/{server}/STATUS");
+        assert!(index.contains(&line), "{line}: {index}");
+        assert!(shelf.read("ALL.md").contains(&line), "{line}");
+    }
+    let status = |server: &str| shelf.read(&format!("mcp/{server}/STATUS"));
+    wait_until("the failed one is known", || {
+        status("broken").starts_with("failed")
+    });
+    assert!(
+        status("broken").contains("cannot find my key"),
+        "{}",
+        status("broken")
+    );
+    assert!(status("slow").starts_with("starting"), "{}", status("slow"));
+    assert!(
+        status("remote").contains("HTTP servers are not supported yet"),
+        "{}",
+        status("remote")
+    );
+    assert!(
+        status("lost").contains("NO_SUCH_VARIABLE"),
+        "{}",
+        status("lost")
+    );
+    assert_eq!(
+        shelf.read("INDEX.md"),
+        index,
+        "a failure is no news for the index"
+    );
+    let list = shelf.run(&["list", "--json"]).succeeds();
+    assert!(list.contains("broken") && list.contains("slow"), "{list}");
+}
+
+#[test]
+fn a_server_that_is_slow_appears_when_it_answers() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = Shelf::with_fake("slow", &["--slow-start", "2"]);
+    shelf.mount_with(&["--wait", "0.1"]).succeeds();
+    assert!(shelf.read("INDEX.md").contains("slow/ — not known yet"));
+    shelf.wait_for_text("INDEX.md", |index| {
+        index.contains("slow/echo — Says it again.")
+    });
+    assert!(!shelf.read("INDEX.md").contains("not known yet"));
+}

@@ -1,0 +1,55 @@
+//! Processes as `/proc` shows them.
+
+use std::fs;
+use std::path::Path;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A process that a test started, directly or not.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    pub(crate) pid: i32,
+    pub(crate) command_line: String,
+}
+
+/// The living processes that have this variable in their environment.
+pub(crate) fn with_variable(variable: &str) -> Vec<Process> {
+    let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let name = entry.ok()?.file_name();
+        name.to_str()?.parse::<i32>().ok()
+    });
+    pids.filter(|pid| {
+        // Empty for a process that has ended and waits to be noticed.
+        fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
+            environment
+                .split(|&byte| byte == 0)
+                .any(|each| each == variable.as_bytes())
+        })
+    })
+    .map(|pid| Process {
+        pid,
+        command_line: command_line(pid),
+    })
+    .collect()
+}
+
+/// The arguments of a process, with spaces between them.
+pub(crate) fn command_line(pid: i32) -> String {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&line).replace('\0', " ")
+}
+
+/// Sends a signal to a process that may have ended.
+pub(crate) fn signal(pid: i32, signal: Signal) {
+    let _ = kill_process(Pid::from_raw(pid).unwrap(), signal);
+}
+
+/// Whether anything is mounted at a path or below it, dead mounts included.
+pub(crate) fn mounts_below(path: &Path) -> Vec<String> {
+    let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let points = table.lines().filter_map(|line| line.split(' ').nth(4));
+    points
+        .filter(|point| Path::new(point).starts_with(path))
+        .map(str::to_owned)
+        .collect()
+}
