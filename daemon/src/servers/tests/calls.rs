@@ -193,8 +193,8 @@ async fn call_that_finds_the_server_dead_starts_it_again() {
         shelf.call(tool, nothing()).await.unwrap();
         if tool == "die" {
             // Until it is dead, what is written to it counts as sent.
-            let command_line = std::path::Path::new("/proc").join(pid).join("cmdline");
-            let is_dead = || std::fs::read(&command_line).map_or(true, |line| line.is_empty());
+            let stat = std::path::Path::new("/proc").join(pid).join("stat");
+            let is_dead = || std::fs::read_to_string(&stat).map_or(true, |s| s.contains(") Z "));
             eventually(async || is_dead()).await;
         }
         let text = shelf.text("echo", json!({"text": "again"})).await;
