@@ -3,6 +3,7 @@
 //! fuser lives below this module and nowhere else. Inode numbers belong here.
 
 use std::fmt;
+use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -108,11 +109,15 @@ impl Mount {
             publications: Arc::new(Publications::new(generation)),
             end: Arc::default(),
         };
-        mount.serve(connection, shelf).map_err(|error| {
+        let failed = |error: io::Error| {
             mount.end.reach();
             Problem::new(ProblemKind::Mount, format!("the mount failed: {error}"))
                 .at_file(mount_point, None)
-        })?;
+        };
+        mount.serve(connection, shelf).map_err(failed)?;
+        // The kernel has no permissions of the root until it is first asked for them, and throws the answer away when a
+        // notification crosses it: a user who reads just then would be refused. So it is asked before anything is published.
+        fs::metadata(&resolved).map_err(failed)?;
         Ok(mount)
     }
 
