@@ -40,7 +40,9 @@ impl Sources {
         let scan = tokio::task::spawn_blocking(move || SkillSource::start(roots, limits, to));
         let servers = Servers::new(surroundings, cache, updates.clone());
         servers.configure(config).await;
-        let skills = scan.await.expect("the scan ends with what it found, whatever it meets");
+        let skills = scan
+            .await
+            .expect("the scan ends with what it found, whatever it meets");
         let sources = Self {
             path: config.path.clone(),
             given,
