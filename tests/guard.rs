@@ -184,7 +184,8 @@ async fn no_secret_is_in_an_argument_or_environment_of_ours() {
     for file in ["cmdline", "environ"] {
         let bytes = fs::read(format!("/proc/{guard}/{file}")).unwrap();
         let text = String::from_utf8_lossy(&bytes);
-        assert!(!text.contains("secret"), "{file}: {text}");
+        // Test runners put the name of the test into the environment, which has the word alone.
+        assert!(!text.contains("secret-"), "{file}: {text}");
     }
     stop(guarded).await;
 }
