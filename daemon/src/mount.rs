@@ -47,6 +47,9 @@ const FUSE_THREADS: usize = 2;
 /// Threads that wait for disks.
 const DISK_THREADS: usize = 4;
 
+/// How long a notification may take: it waits for requests on its directory that are on their way.
+const SETTLE_DEADLINE: Duration = Duration::from_secs(1);
+
 /// How long a stop waits for those who are inside.
 const STOP_DEADLINE: Duration = Duration::from_secs(1);
 
@@ -161,6 +164,12 @@ impl Mount {
     /// Hands over the next tree: the notifier thread adopts it, then tells the kernel what changed. Never blocks.
     pub fn publish(&self, generation: u64, tree: Arc<Directory>) {
         self.publications.publish(generation, tree);
+    }
+
+    /// Waits until every reader gets this generation, which was published, or a later one; at most a second.
+    pub fn settle(&self, generation: u64) {
+        self.publications
+            .wait_until_told(generation, SETTLE_DEADLINE);
     }
 
     /// Waits until the mount is gone for whatever reason (an outside umount, too). Blocks.
