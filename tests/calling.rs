@@ -148,6 +148,8 @@ fn a_call_that_takes_too_long_is_cancelled_at_the_server() {
         return;
     }
     let shelf = shelf();
+    // Started before: the time that is given includes a start.
+    shelf.call(&["fake/pid"]);
     let late = [
         "call",
         "--timeout",

@@ -10,6 +10,7 @@ use rustix::fs::{
     AtFlags, CWD, FileType, Mode, Timespec, Timestamps, UTIME_NOW, XattrFlags, mknodat, setxattr,
     utimensat,
 };
+use rustix::process::geteuid;
 
 use crate::support::needs::{lacks_mount, lacks_program};
 use crate::support::shelf::{Finished, Shelf};
@@ -90,7 +91,7 @@ fn programs_see_what_they_see_in_a_copy() {
         "skills/rich/scripts/say.sh",
         "cat mcp/fake/STATUS CHANGES.md | wc -c",
     ] {
-        if script.starts_with("test -w") && rustix::process::geteuid().is_root() {
+        if script.starts_with("test -w") && geteuid().is_root() {
             // Root may write to every file of the copy.
             continue;
         }
@@ -196,7 +197,10 @@ fn every_attempt_to_write_is_refused_as_read_only() {
         "chmod",
         fs::set_permissions(&file, Permissions::from_mode(0o777)),
     );
-    refused("chown", std::os::unix::fs::chown(&file, Some(0), Some(0)));
+    refused(
+        "chown",
+        std::os::unix::fs::chown(&file, Some(geteuid().as_raw()), None),
+    );
     refused(
         "utimens",
         utimensat(CWD, &file, &times, AtFlags::empty()).map_err(io::Error::from),

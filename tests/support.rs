@@ -12,6 +12,9 @@ pub(crate) const SHELF: &str = env!("CARGO_BIN_EXE_shelf");
 /// How long anything may take; generous, for a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
+/// How long to wait between two looks.
+pub(crate) const INTERVAL: Duration = Duration::from_millis(10);
+
 /// Waits until something holds.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
@@ -27,6 +30,6 @@ pub(crate) fn wait_for<T>(what: &str, mut value: impl FnMut() -> Option<T>) -> T
             return value;
         }
         assert!(start.elapsed() < DEADLINE, "in vain: {what}");
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(INTERVAL);
     }
 }

@@ -3,6 +3,7 @@
 //! fuser lives below this module and nowhere else. Inode numbers belong here.
 
 use std::fmt;
+use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,9 @@ const FUSE_THREADS: usize = 2;
 
 /// Threads that wait for disks.
 const DISK_THREADS: usize = 4;
+
+/// How long a notification may take: it waits for requests on its directory that are on their way.
+const SETTLE_DEADLINE: Duration = Duration::from_secs(1);
 
 /// How long a stop waits for those who are inside.
 const STOP_DEADLINE: Duration = Duration::from_secs(1);
@@ -108,11 +112,15 @@ impl Mount {
             publications: Arc::new(Publications::new(generation)),
             end: Arc::default(),
         };
-        mount.serve(connection, shelf).map_err(|error| {
+        let failed = |error: io::Error| {
             mount.end.reach();
             Problem::new(ProblemKind::Mount, format!("the mount failed: {error}"))
                 .at_file(mount_point, None)
-        })?;
+        };
+        mount.serve(connection, shelf).map_err(failed)?;
+        // The kernel has no permissions of the root until it is first asked for them, and throws the answer away when a
+        // notification crosses it: a user who reads just then would be refused. So it is asked before anything is published.
+        fs::metadata(&resolved).map_err(failed)?;
         Ok(mount)
     }
 
@@ -156,6 +164,12 @@ impl Mount {
     /// Hands over the next tree: the notifier thread adopts it, then tells the kernel what changed. Never blocks.
     pub fn publish(&self, generation: u64, tree: Arc<Directory>) {
         self.publications.publish(generation, tree);
+    }
+
+    /// Waits until every reader gets this generation, which was published, or a later one; at most a second.
+    pub fn settle(&self, generation: u64) {
+        self.publications
+            .wait_until_told(generation, SETTLE_DEADLINE);
     }
 
     /// Waits until the mount is gone for whatever reason (an outside umount, too). Blocks.

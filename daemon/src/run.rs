@@ -25,7 +25,7 @@ use crate::control::{self, Context, Validators};
 use crate::instance;
 use crate::journal::{Journal, SeenFile};
 use crate::mirror;
-use crate::mount::MountOptions;
+use crate::mount::{Mount, MountOptions};
 use crate::protocol::{About, OutputKind};
 use crate::run::config_watch::ConfigWatch;
 use crate::run::output::Watcher;
@@ -206,7 +206,9 @@ impl Daemon {
                 return self.mirror_once(target, options, started, on_event).await;
             }
         };
-        let attended = self.attend(options, watch, started, on_event).await;
+        let attended = self
+            .attend(options, mount.as_ref(), watch, started, on_event)
+            .await;
         ended.abort();
         // The mount goes first and does not wait for servers that are slow to end.
         if let Some(mount) = mount {
@@ -221,6 +223,7 @@ impl Daemon {
     async fn attend(
         &self,
         options: &Options,
+        mount: Option<&Arc<Mount>>,
         watch: Option<ConfigWatch>,
         started: Instant,
         on_event: &mut dyn FnMut(Event),
@@ -242,6 +245,9 @@ impl Daemon {
         let serving = tokio::spawn(control::serve(listener, context));
 
         self.first_listing(options.wait, on_event).await;
+        if let Some(mount) = mount {
+            self.settle_mount(mount).await;
+        }
         on_event(self.ready(self.about.mount_point.clone(), started));
 
         if let Some(mut watch) = watch {
@@ -257,6 +263,16 @@ impl Daemon {
         }
         self.shutdown.cancelled().await;
         Ok(serving)
+    }
+
+    /// Waits until the mount shows what the catalog has by now: what is announced must be what the next command reads.
+    async fn settle_mount(&self, mount: &Arc<Mount>) {
+        let (mount, snapshot) = (Arc::clone(mount), self.snapshots.current());
+        let settled = tokio::task::spawn_blocking(move || {
+            mount.publish(snapshot.generation, Arc::clone(&snapshot.tree));
+            mount.settle(snapshot.generation);
+        });
+        let _ = settled.await;
     }
 
     /// Lists the servers that need it, and waits for those of which nothing is known yet; the others are listed when the task ends.

@@ -30,7 +30,10 @@ pub(crate) fn lacks_program(name: &str) -> bool {
 #[track_caller]
 pub(crate) fn lacks_mount() -> bool {
     let usable = access("/dev/fuse", Access::READ_OK | Access::WRITE_OK).is_ok();
-    (!usable && lacking("a usable /dev/fuse")) || lacks_program("python3")
+    let is_root = rustix::process::geteuid().is_root();
+    (!usable && lacking("a usable /dev/fuse"))
+        || (!is_root && lacks_program("fusermount3"))
+        || lacks_program("python3")
 }
 
 /// Whether the tests run without the rights of root, which some of them need.

@@ -5,15 +5,8 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A process that a test started, directly or not.
-#[derive(Clone, Debug)]
-pub(crate) struct Process {
-    pub(crate) pid: i32,
-    pub(crate) command_line: String,
-}
-
-/// The living processes that have this variable in their environment.
-pub(crate) fn with_variable(variable: &str) -> Vec<Process> {
+/// The living processes that have this variable in their environment, with their command lines.
+pub(crate) fn with_variable(variable: &str) -> Vec<(i32, String)> {
     let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let name = entry.ok()?.file_name();
         name.to_str()?.parse::<i32>().ok()
@@ -26,15 +19,12 @@ pub(crate) fn with_variable(variable: &str) -> Vec<Process> {
                 .any(|each| each == variable.as_bytes())
         })
     })
-    .map(|pid| Process {
-        pid,
-        command_line: command_line(pid),
-    })
+    .map(|pid| (pid, command_line(pid)))
     .collect()
 }
 
 /// The arguments of a process, with spaces between them.
-pub(crate) fn command_line(pid: i32) -> String {
+fn command_line(pid: i32) -> String {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&line).replace('\0', " ")
 }

@@ -6,13 +6,15 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Instant;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::needs::workspace;
-use super::processes::{self, Process};
-use super::{SHELF, wait_for, wait_until};
+use super::processes;
+use super::{DEADLINE, INTERVAL, SHELF, wait_for};
 
 /// The variable by which everything that a test started is found again.
 const MARK: &str = "SHELF_TEST_PLACE";
@@ -206,8 +208,8 @@ impl Shelf {
         wait_for(what, || self.log(&[]).into_iter().find(|line| is(line)))
     }
 
-    /// The processes of this place that run.
-    pub(crate) fn running(&self) -> Vec<Process> {
+    /// The processes of this place that run, with their command lines.
+    pub(crate) fn running(&self) -> Vec<(i32, String)> {
         processes::with_variable(&format!("{MARK}={}", self.root().display()))
     }
 
@@ -216,14 +218,15 @@ impl Shelf {
         fs::read_to_string(self.path(file)).map_or(0, |text| text.lines().count())
     }
 
-    /// Whether neither a process nor a mount is left.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.running().is_empty() && processes::mounts_below(self.root()).is_empty()
-    }
-
+    /// Waits until neither a process nor a mount is left.
     #[track_caller]
     pub(crate) fn wait_until_nothing_is_left(&self) {
-        wait_until("nothing is left", || self.is_empty());
+        let left = || (self.running(), processes::mounts_below(self.root()));
+        let start = Instant::now();
+        while left() != Default::default() {
+            assert!(start.elapsed() < DEADLINE, "left: {:?}", left());
+            sleep(INTERVAL);
+        }
     }
 }
 
@@ -234,8 +237,8 @@ impl Drop for Shelf {
             let _ = self.run(&["unmount", mount.to_str().unwrap()]);
         }
         if std::thread::panicking() {
-            for process in self.running() {
-                processes::signal(process.pid, Signal::KILL);
+            for (pid, _) in self.running() {
+                processes::signal(pid, Signal::KILL);
             }
             for point in processes::mounts_below(self.root()) {
                 let _ = rustix::mount::unmount(point, rustix::mount::UnmountFlags::DETACH);

@@ -8,10 +8,12 @@ use std::fs::OpenOptions;
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rustix::fs::makedev;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
@@ -101,6 +103,10 @@ fn mounted_device(mount_point: &Path, instance: &str) -> io::Result<Option<Strin
 
 fn open_device(path: &Path) -> io::Result<OwnedFd> {
     let device = OpenOptions::new().read(true).write(true).open(path)?;
+    // Some sandboxes hide a device below /dev/null; the mount would only say `Invalid argument`.
+    if device.metadata()?.rdev() != makedev(10, 229) {
+        return Err(Errno::NODEV.into());
+    }
     Ok(device.into())
 }
 
@@ -188,11 +194,16 @@ fn receive(socket: &UnixStream) -> io::Result<OwnedFd> {
 
 fn device_problem(error: &io::Error) -> Problem {
     let problem = |message: String| Problem::new(ProblemKind::Mount, message);
+    let missing = |why: &str| {
+        problem(format!("FUSE is missing here: {why}")).hint(format!(
+            "load the module (modprobe fuse) or give the container --device {DEVICE}, {MIRROR}"
+        ))
+    };
     match error.kind() {
-        io::ErrorKind::NotFound => problem(format!("FUSE is missing here: there is no {DEVICE}"))
-            .hint(format!(
-                "load the module (modprobe fuse) or give the container --device {DEVICE}, {MIRROR}"
-            )),
+        io::ErrorKind::NotFound => missing(&format!("there is no {DEVICE}")),
+        _ if Errno::from_io_error(error) == Some(Errno::NODEV) => {
+            missing(&format!("there is no FUSE behind {DEVICE}"))
+        }
         io::ErrorKind::PermissionDenied => {
             problem(format!("FUSE may not be used here: {DEVICE} can't be opened: {error}")).hint(
                 format!(

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
 use fuser::{INodeNo, Notifier};
 use skills::tree::Directory;
@@ -19,11 +20,14 @@ use super::view::Change;
 pub(super) struct Publications {
     state: Mutex<State>,
     wake: Condvar,
+    told: Condvar,
 }
 
 #[derive(Debug)]
 struct State {
     newest: u64,
+    /// The generation of which the kernel has been told all.
+    told: u64,
     pending: Option<Arc<Directory>>,
     closed: bool,
 }
@@ -34,10 +38,12 @@ impl Publications {
         Self {
             state: Mutex::new(State {
                 newest: generation,
+                told: generation,
                 pending: None,
                 closed: false,
             }),
             wake: Condvar::new(),
+            told: Condvar::new(),
         }
     }
 
@@ -62,6 +68,19 @@ impl Publications {
     pub(super) fn close(&self) {
         self.state().closed = true;
         self.wake.notify_one();
+        self.told.notify_all();
+    }
+
+    fn tell(&self, generation: u64) {
+        self.state().told = generation;
+        self.told.notify_all();
+    }
+
+    /// Waits until the kernel has been told of a generation, or the notifier ends. Never from within a handler, which the
+    /// notifier may be waiting for.
+    pub(super) fn wait_until_told(&self, generation: u64, limit: Duration) {
+        let untold = |state: &mut State| state.told < generation && !state.closed;
+        drop(self.told.wait_timeout_while(self.state(), limit, untold));
     }
 
     fn next(&self) -> Option<(u64, Arc<Directory>)> {
@@ -85,6 +104,7 @@ pub(super) fn run(publications: &Publications, shelf: &Shelf, kernel: &Notifier)
         for change in shelf.adopt(generation, &tree) {
             notify(kernel, &change);
         }
+        publications.tell(generation);
     }
 }
 
