@@ -21,4 +21,5 @@ pub mod protocol;
 pub mod run;
 pub mod servers;
 pub mod skill_source;
+mod source_file;
 pub mod surroundings;

@@ -6,7 +6,6 @@ mod attributes;
 mod directory;
 mod found;
 mod manifest;
-mod source;
 #[cfg(test)]
 mod tests;
 mod writer;

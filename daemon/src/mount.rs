@@ -38,7 +38,6 @@ mod pool;
 mod real_tests;
 mod refusal;
 mod shelf;
-mod source;
 mod view;
 
 /// Threads that answer the kernel: two, so that one slow answer does not hold up everything.

@@ -19,7 +19,9 @@ mod ticket;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use serde_json::value::RawValue;
@@ -36,7 +38,7 @@ use self::member::{Member, Shared, stop_all};
 use self::supervisor::Message;
 use crate::cache::DefinitionCache;
 use crate::catalog::{SourceUpdate, Updates};
-use crate::config::Config;
+use crate::config::{Config, ServerConfig};
 use crate::surroundings::Surroundings;
 
 /// How many servers are started at once to be listed.
@@ -84,6 +86,9 @@ impl fmt::Debug for Servers {
     }
 }
 
+/// One entry of a configuration, with what was made of it before.
+type Entry<'a> = (&'a ServerName, &'a ServerConfig, Option<Member>);
+
 impl Servers {
     /// Makes the set of servers; nothing is started. Must be called inside a tokio runtime.
     pub fn new(surroundings: Surroundings, cache: DefinitionCache, updates: Updates) -> Self {
@@ -115,8 +120,12 @@ impl Servers {
             let mut members = self.members();
             let mut before = std::mem::take(&mut *members);
             let mut ended = Vec::new();
-            for (name, server) in &config.servers {
-                let (member, replaced) = self.0.member(config, name, server, before.remove(name));
+            let entries: Vec<_> = config
+                .servers
+                .iter()
+                .map(|(name, server)| (name, server, before.remove(name)))
+                .collect();
+            for (name, member, replaced) in self.take_over(config, entries) {
                 members.insert(name.clone(), member);
                 ended.extend(replaced);
             }
@@ -127,6 +136,35 @@ impl Servers {
             ended
         };
         stop_all(ended).await;
+    }
+
+    /// Makes the members of some entries, on every core: most of the time goes into reading cached definitions.
+    fn take_over<'a>(
+        &self,
+        config: &Config,
+        mut entries: Vec<Entry<'a>>,
+    ) -> Vec<(&'a ServerName, Member, Option<Member>)> {
+        let runtime = &tokio::runtime::Handle::current();
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let share = entries.len().div_ceil(cores).max(1);
+        thread::scope(|scope| {
+            let mut workers = Vec::new();
+            while !entries.is_empty() {
+                let part = entries.split_off(entries.len().saturating_sub(share));
+                workers.push(scope.spawn(move || {
+                    let _runtime = runtime.enter();
+                    let member = |(name, server, before): Entry<'a>| {
+                        let (member, replaced) = self.0.member(config, name, server, before);
+                        (name, member, replaced)
+                    };
+                    part.into_iter().map(member).collect::<Vec<_>>()
+                }));
+            }
+            let members = workers.into_iter().map(|worker| worker.join());
+            members
+                .flat_map(|members| members.expect("reading a cache does not panic"))
+                .collect()
+        })
     }
 
     /// Lists the servers whose definitions are missing, stale or a day old, four at a time, and stops them again. Returns when all

@@ -4,6 +4,8 @@
 //! immutable: a new one shares every subtree that did not change, so that `Arc::ptr_eq` on two
 //! directories means that nothing below them changed.
 
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -95,6 +97,21 @@ pub struct SourceStat {
 
 /// Files of skills up to this many bytes are held in memory once they were opened.
 pub const MAX_BUFFERED: u64 = 256 * 1024;
+
+impl SourceStat {
+    /// What a file's metadata say.
+    pub fn of(metadata: &Metadata) -> Self {
+        let nanoseconds =
+            |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.size(),
+            modified_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+            changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
 
 impl Directory {
     /// Makes a directory; of two children with one name the first stays.

@@ -49,17 +49,10 @@ fn directory(children: Vec<(&str, Node)>) -> Node {
 
 fn source(root: &Path, path: &str) -> Content {
     let metadata = fs::metadata(root.join(path)).expect("the source is there");
-    let ns = |s: i64, rest: i64| i128::from(s) * 1_000_000_000 + i128::from(rest);
     Content::Source(Arc::new(SourceFile {
         root: root.to_owned(),
         path: path.into(),
-        stat: SourceStat {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            size: metadata.size(),
-            modified_ns: ns(metadata.mtime(), metadata.mtime_nsec()),
-            changed_ns: ns(metadata.ctime(), metadata.ctime_nsec()),
-        },
+        stat: SourceStat::of(&metadata),
     }))
 }
 

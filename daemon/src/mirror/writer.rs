@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use blake3::{Hash, Hasher};
 use rustix::fs::{
@@ -14,14 +15,14 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use skills::problem::{Problem, ProblemKind};
-use skills::tree::{Content, Directory, File as TreeFile, Link, Node};
+use skills::tree::{Content, Directory, File as TreeFile, Link, Node, SourceFile};
 
 use super::MirrorReport;
 use super::attributes::{is_time, set_mode_and_time, timestamps};
 use super::directory::{open_child, open_parent};
 use super::found::Found;
 use super::manifest::{Manifest, Written, digest};
-use super::source;
+use crate::source_file::{OpenSource, SourceError};
 
 /// What a file or link is called until it is whole. One is enough: a mirror has one writer.
 const PARTIAL: &[u8] = b".shelf-mirror-partial";
@@ -247,7 +248,7 @@ impl<'a> Writer<'a> {
                     // A copy that somebody else made is told from other files by its bytes alone.
                     _ => {
                         let mut hasher = Hasher::new();
-                        source::copy(source, &mut hasher)?;
+                        copy(source, &mut hasher)?;
                         Ok(hasher.finalize() == *hash)
                     }
                 }
@@ -275,7 +276,7 @@ impl<'a> Writer<'a> {
                 None
             }
             Content::Source(source) => {
-                source::copy(source, &mut hashing)?;
+                copy(source, &mut hashing)?;
                 Some(digest(&source.stat))
             }
         };
@@ -340,4 +341,14 @@ fn remove_partial(parent: BorrowedFd<'_>) -> io::Result<()> {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Copies a source, but only as the version that the tree knows.
+fn copy(source: &Arc<SourceFile>, into: &mut impl Write) -> io::Result<()> {
+    OpenSource::open(source)
+        .and_then(|opened| opened.copy(into))
+        .map_err(|error| match error {
+            SourceError::Io(error) => error,
+            changed @ SourceError::Changed => io::Error::other(changed),
+        })
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::source::OpenSource;
 use super::view::ViewNode;
+use crate::source_file::OpenSource;
 
 /// One version of a file, kept for those who have it open, whatever was published since.
 #[derive(Debug)]

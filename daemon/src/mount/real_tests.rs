@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -117,19 +116,12 @@ fn file(bytes: &[u8], mode: u32) -> File {
 }
 
 /// The source file at a path as it is now.
-pub(super) fn source(root: &Path, path: &str) -> Arc<SourceFile> {
-    let metadata = fs::metadata(root.join(path)).unwrap();
-    let ns = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+fn source(root: &Path, path: &str) -> Arc<SourceFile> {
+    let stat = SourceStat::of(&fs::metadata(root.join(path)).unwrap());
     Arc::new(SourceFile {
         root: root.to_owned(),
         path: path.into(),
-        stat: SourceStat {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            size: metadata.size(),
-            modified_ns: ns(metadata.mtime(), metadata.mtime_nsec()),
-            changed_ns: ns(metadata.ctime(), metadata.ctime_nsec()),
-        },
+        stat,
     })
 }
 

@@ -4,6 +4,8 @@ use std::io;
 
 use fuser::Errno;
 
+use crate::source_file::SourceError;
+
 /// Why a request is refused.
 #[derive(Debug)]
 pub(super) enum Refusal {
@@ -36,6 +38,15 @@ impl From<Refusal> for Errno {
             Refusal::ReadOnly => Errno::EROFS,
             Refusal::NotServed => Errno::ENOSYS,
             Refusal::Disk(error) => error.into(),
+        }
+    }
+}
+
+impl From<SourceError> for Refusal {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::Changed => Self::Stale,
+            SourceError::Io(error) => Self::Disk(error),
         }
     }
 }

@@ -9,8 +9,8 @@ use skills::tree::{Content, Directory, File, MAX_BUFFERED, SourceFile};
 use super::Observer;
 use super::open_files::{OpenBytes, OpenFile, OpenFiles};
 use super::refusal::Refusal;
-use super::source::{self, OpenSource, SourceError};
 use super::view::{Change, View, ViewNode};
+use crate::source_file::{self, OpenSource, SourceError};
 
 /// How long an open waits until the generation that has the new version is adopted.
 const ADOPTION_DEADLINE: Duration = Duration::from_secs(1);
@@ -52,7 +52,7 @@ impl Shelf {
                 self.open_bytes(node, bytes);
                 Ok(())
             }
-            (Content::Bytes(bytes), Some(origin)) => source::check(origin)
+            (Content::Bytes(bytes), Some(origin)) => source_file::check(origin)
                 .map(|()| self.open_bytes(node, bytes))
                 .map_err(|error| self.refuse(origin, error)),
             (Content::Source(source), _) => self

@@ -1,7 +1,9 @@
 //! One server's part of the tree: `mcp/<server>/` and `.schemas/<server>/`.
 
 use std::collections::HashMap;
+use std::num::NonZero;
 use std::sync::Arc;
+use std::thread;
 
 use super::{Stamp, collision};
 use crate::definition;
@@ -192,6 +194,7 @@ fn place_tools(
         .collect();
     let allotted = allot(&claims, RESERVED_TOOLS, Ties::NoneKeeps);
     let mut placed = Vec::with_capacity(known.tools.len());
+    let mut new = Vec::new();
     for (tool, allotted) in known.tools.iter().zip(allotted) {
         let id = EntryId::tool(server_file_name, &allotted.file_name);
         if let Some(taken) = allotted.taken {
@@ -205,30 +208,76 @@ fn place_tools(
             );
         }
         // What differs in key order or white space alone stays as it was shown.
-        placed.push(match before.get(&id) {
-            Some(same) if same.tool.hash == tool.hash => Arc::clone(same),
-            _ => PlacedTool::new(id, tool, stamp, counter),
-        });
+        match before.get(&id) {
+            Some(same) if same.tool.hash == tool.hash => placed.push(Arc::clone(same)),
+            _ => new.push((id, tool)),
+        }
+    }
+    let texts = render(&new);
+    for ((id, tool), texts) in new.into_iter().zip(texts) {
+        placed.push(PlacedTool::new(id, tool, texts, stamp, counter));
     }
     placed.sort_by(|a, b| a.id.cmp(&b.id));
     placed
+}
+
+/// The texts that are made from a tool.
+struct Texts {
+    definition: String,
+    schema: String,
+    summary: String,
+}
+
+impl Texts {
+    fn new(id: &EntryId, tool: &Tool) -> Self {
+        Self {
+            definition: definition::render(tool, id, &schema_path(id)),
+            schema: json::pretty(&tool.raw),
+            summary: summary(tool),
+        }
+    }
+}
+
+fn schema_path(id: &EntryId) -> String {
+    format!(".schemas/{id}.json")
+}
+
+/// Renders tools, on every core where there are many: nearly all the time of a first build goes here.
+fn render(tools: &[(EntryId, &Arc<Tool>)]) -> Vec<Texts> {
+    const WORTH_A_THREAD: usize = 8;
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = tools.len().div_ceil(cores).max(WORTH_A_THREAD);
+    let texts = |part: &[(EntryId, &Arc<Tool>)]| -> Vec<Texts> {
+        part.iter().map(|(id, tool)| Texts::new(id, tool)).collect()
+    };
+    if tools.len() <= share {
+        return texts(tools);
+    }
+    thread::scope(|scope| {
+        let workers: Vec<_> = tools
+            .chunks(share)
+            .map(|part| scope.spawn(move || texts(part)))
+            .collect();
+        let parts = workers.into_iter().map(|worker| worker.join());
+        parts
+            .flat_map(|part| part.expect("rendering does not panic"))
+            .collect()
+    })
 }
 
 impl PlacedTool {
     fn new(
         id: EntryId,
         tool: &Arc<Tool>,
+        texts: Texts,
         stamp: &mut Stamp<'_>,
         counter: &dyn TokenCounter,
     ) -> Arc<Self> {
-        let schema_path = format!(".schemas/{id}.json");
-        let definition = definition::render(tool, &id, &schema_path);
-        let tokens = counter.count(&definition);
-        let schema = json::pretty(&tool.raw);
+        let tokens = counter.count(&texts.definition);
         Arc::new(Self {
-            summary: summary(tool),
-            definition: stamp.file(&format!("mcp/{id}.md"), definition, Some(&id)),
-            schema: stamp.file(&schema_path, schema, Some(&id)),
+            summary: texts.summary,
+            definition: stamp.file(&format!("mcp/{id}.md"), texts.definition, Some(&id)),
+            schema: stamp.file(&schema_path(&id), texts.schema, Some(&id)),
             tool: tool.clone(),
             tokens,
             id,

@@ -74,7 +74,7 @@ impl Located {
             source: SourceFile {
                 root: root.to_owned(),
                 path,
-                stat: stat(metadata),
+                stat: SourceStat::of(metadata),
             },
             mode: mode(metadata),
             modified: modified(metadata),
@@ -103,7 +103,7 @@ impl Located {
                 .map_err(Fault::Io)?;
             self = Self::new(&self.source.root, self.source.path, &before);
             let after = file.metadata().map_err(Fault::Io)?;
-            if stat(&after) == self.source.stat && bytes.len() as u64 == before.len() {
+            if SourceStat::of(&after) == self.source.stat && bytes.len() as u64 == before.len() {
                 break;
             }
             // Somebody is writing: the change that ends it is seen by the next scan, whatever is read now.
@@ -128,19 +128,6 @@ impl Fault {
         let mut problem = Problem::new(ProblemKind::SkillSkipped, message).at_file(path, None);
         problem.hint = hint.map(str::to_owned);
         problem
-    }
-}
-
-/// What tells this version of a file from another.
-fn stat(metadata: &Metadata) -> SourceStat {
-    let nanoseconds =
-        |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-    SourceStat {
-        device: metadata.dev(),
-        inode: metadata.ino(),
-        size: metadata.size(),
-        modified_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
-        changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
     }
 }
 

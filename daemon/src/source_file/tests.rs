@@ -1,8 +1,21 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use std::path::Path;
+use std::sync::Arc;
+
+use skills::tree::{SourceFile, SourceStat};
+
 use super::{OpenSource, SourceError, check};
-use crate::mount::real_tests::source;
+
+fn source(root: &Path, path: &str) -> Arc<SourceFile> {
+    let stat = SourceStat::of(&fs::metadata(root.join(path)).unwrap());
+    Arc::new(SourceFile {
+        root: root.to_owned(),
+        path: path.into(),
+        stat,
+    })
+}
 
 #[test]
 fn a_path_that_leads_out_of_its_root_is_refused_even_when_the_file_is_the_same() {

@@ -1,32 +1,26 @@
 //! Files of skills on disk: opened beneath their root, and only as the version that the tree knows.
 
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 use skills::tree::{SourceFile, SourceStat};
 
-use super::refusal::Refusal;
-
 #[cfg(test)]
 mod tests;
 
 /// Why a source can't be served.
-#[derive(Debug)]
-pub(super) enum SourceError {
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SourceError {
     /// It is gone, or no longer the version that the tree knows.
+    #[error("the file it comes from has just changed")]
     Changed,
     /// It could not be opened or read.
-    Io(io::Error),
-}
-
-impl From<io::Error> for SourceError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
 impl From<Errno> for SourceError {
@@ -35,24 +29,15 @@ impl From<Errno> for SourceError {
     }
 }
 
-impl From<SourceError> for Refusal {
-    fn from(error: SourceError) -> Self {
-        match error {
-            SourceError::Changed => Self::Stale,
-            SourceError::Io(error) => Self::Disk(error),
-        }
-    }
-}
-
 /// A source that is open for reading.
 #[derive(Debug)]
-pub(super) struct OpenSource {
+pub(crate) struct OpenSource {
     file: File,
     known: Arc<SourceFile>,
 }
 
 impl OpenSource {
-    pub(super) fn open(known: &Arc<SourceFile>) -> Result<Self, SourceError> {
+    pub(crate) fn open(known: &Arc<SourceFile>) -> Result<Self, SourceError> {
         // Not blocking: what lies there now may be a pipe.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         Ok(Self {
@@ -62,13 +47,13 @@ impl OpenSource {
     }
 
     /// Reads all of it. From the first byte to the last it is the version that the tree knows.
-    pub(super) fn read_whole(&self) -> Result<Vec<u8>, SourceError> {
+    pub(crate) fn read_whole(&self) -> Result<Vec<u8>, SourceError> {
         let size = usize::try_from(self.known.stat.size).map_err(|_| Errno::FBIG)?;
         self.read(0, size)
     }
 
     /// Reads a part, less than asked for only at the end.
-    pub(super) fn read(&self, offset: u64, size: usize) -> Result<Vec<u8>, SourceError> {
+    pub(crate) fn read(&self, offset: u64, size: usize) -> Result<Vec<u8>, SourceError> {
         let left = self.known.stat.size.saturating_sub(offset);
         let size = usize::try_from(left).map_or(size, |left| left.min(size));
         let mut bytes = vec![0; size];
@@ -82,10 +67,16 @@ impl OpenSource {
         compare(&self.file, &self.known)?;
         Ok(bytes)
     }
+
+    /// Copies all of it, and fails when it was not the version that the tree knows from beginning to end.
+    pub(crate) fn copy(&self, into: &mut impl io::Write) -> Result<(), SourceError> {
+        io::copy(&mut (&self.file).take(self.known.stat.size), into)?;
+        compare(&self.file, &self.known)
+    }
 }
 
 /// Checks that a source is still the version that the tree knows, whether or not it can be read.
-pub(super) fn check(source: &SourceFile) -> Result<(), SourceError> {
+pub(crate) fn check(source: &SourceFile) -> Result<(), SourceError> {
     open_version(source, OFlags::PATH | OFlags::CLOEXEC).map(drop)
 }
 
@@ -119,17 +110,7 @@ fn open_beneath(source: &SourceFile, flags: OFlags) -> Result<File, Errno> {
 }
 
 fn compare(file: &File, source: &SourceFile) -> Result<(), SourceError> {
-    let metadata = file.metadata()?;
-    let nanoseconds =
-        |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-    let stat = SourceStat {
-        device: metadata.dev(),
-        inode: metadata.ino(),
-        size: metadata.size(),
-        modified_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
-        changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
-    };
-    if stat == source.stat {
+    if SourceStat::of(&file.metadata()?) == source.stat {
         Ok(())
     } else {
         Err(SourceError::Changed)

@@ -1,0 +1,280 @@
+//! A running daemon: its parts, the order in which they start, and the order in which they end.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use skills::problem::{Problem, ProblemKind};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::config_watch::ConfigWatch;
+use super::output::{self, Watcher};
+use super::sources::Sources;
+use super::{Event, Options, Output, first_listing, identity, internal};
+use crate::access_log::AccessLog;
+use crate::cache::DefinitionCache;
+use crate::caller::Callers;
+use crate::catalog::{self, Done, Snapshots, SourceUpdate, Updates};
+use crate::config::Config;
+use crate::control::{self, Context, Validators};
+use crate::instance;
+use crate::journal::{Journal, SeenFile};
+use crate::mirror;
+use crate::mount::{Mount, MountOptions};
+use crate::protocol::About;
+
+/// A daemon with its catalog complete as far as it is known without starting anything.
+pub(super) struct Daemon {
+    about: About,
+    snapshots: Snapshots,
+    updates: Updates,
+    sources: Arc<Sources>,
+    log: AccessLog,
+    callers: Arc<Callers>,
+    shutdown: CancellationToken,
+}
+
+impl Daemon {
+    pub(super) async fn start(options: &Options, config: &Config) -> Result<Self, Problem> {
+        let directories = &options.surroundings.directories;
+        let name = identity::configuration_name(options);
+        let about = identity::about(options, config)?;
+        if let Some(target) = options.output.target() {
+            identity::refuse_roots_around(target, &about.skills)?;
+        }
+
+        let log = AccessLog::open(&directories.state.join("log"), &about.instance, config.log)?;
+        let kept = directories.state.join("catalogs");
+        let (seen, journal) = (SeenFile::open(&kept, &name)?, Journal::open(&kept, &name)?);
+        let (updates, snapshots) = catalog::start(config.index, seen, journal)
+            .map_err(|error| internal("the catalog's thread could not be started", &error))?;
+
+        let cache = DefinitionCache::open(&directories.cache, &name)?;
+        let (given, surroundings) = (options.skills.clone(), options.surroundings.clone());
+        let sources = Sources::start(config, given, surroundings, cache, updates.clone()).await;
+        settle(&updates, |done| SourceUpdate::Flush { done }).await;
+        Ok(Self {
+            about,
+            snapshots,
+            updates,
+            sources: Arc::new(sources),
+            log,
+            callers: Arc::default(),
+            shutdown: CancellationToken::new(),
+        })
+    }
+
+    pub(super) async fn serve(
+        &self,
+        options: &Options,
+        watch: Option<ConfigWatch>,
+        started: Instant,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<(), Problem> {
+        // Before there is a mount that a signal could leave behind.
+        let ended = end_on_signals(self.shutdown.clone())?;
+        let mount = match &options.output {
+            Output::Mount {
+                mount_point,
+                allow_other,
+                nonempty,
+            } => {
+                let mount_options = MountOptions {
+                    instance: self.about.instance.clone(),
+                    allow_other: *allow_other,
+                    nonempty: *nonempty,
+                };
+                let (watcher, gone) = (self.watcher(), &self.shutdown);
+                Some(output::mount(
+                    mount_point,
+                    &mount_options,
+                    &self.snapshots,
+                    watcher,
+                    gone,
+                )?)
+            }
+            Output::None => None,
+            Output::MirrorOnce { target } => {
+                return self.mirror_once(target, options, started, on_event).await;
+            }
+        };
+        let attended = self
+            .attend(options, mount.as_ref(), watch, started, on_event)
+            .await;
+        ended.abort();
+        // The mount goes first and does not wait for servers that are slow to end.
+        if let Some(mount) = mount {
+            let _ = tokio::task::spawn_blocking(move || mount.stop()).await;
+        }
+        self.sources.servers.stop().await;
+        let _ = attended?.await;
+        Ok(())
+    }
+
+    /// Answers requests until the shutdown; what is still being answered then ends with the task that is returned.
+    async fn attend(
+        &self,
+        options: &Options,
+        mount: Option<&Arc<Mount>>,
+        watch: Option<ConfigWatch>,
+        started: Instant,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<JoinHandle<()>, Problem> {
+        let runtime = &options.surroundings.directories.runtime;
+        let (_registration, listener) = instance::register(runtime, &self.about)?;
+        let listener = tokio::net::UnixListener::from_std(listener)
+            .map_err(|error| internal("the control socket can't be used", &error))?;
+        let context = Arc::new(Context {
+            snapshots: self.snapshots.clone(),
+            servers: self.sources.servers.clone(),
+            log: self.log.clone(),
+            callers: Arc::clone(&self.callers),
+            about: self.about.clone(),
+            runtime: runtime.clone(),
+            shutdown: self.shutdown.clone(),
+            validators: Validators::default(),
+        });
+        let serving = tokio::spawn(control::serve(listener, context));
+
+        self.first_listing(options.wait, on_event).await;
+        if let Some(mount) = mount {
+            self.settle_mount(mount).await;
+        }
+        on_event(self.ready(self.about.mount_point.clone(), started));
+
+        if let Some(mut watch) = watch {
+            let (sources, shutdown) = (Arc::clone(&self.sources), self.shutdown.clone());
+            tokio::spawn(async move {
+                while let Some(()) = tokio::select! {
+                    change = watch.changed() => change,
+                    () = shutdown.cancelled() => None,
+                } {
+                    sources.reload().await;
+                }
+            });
+        }
+        self.shutdown.cancelled().await;
+        Ok(serving)
+    }
+
+    /// Waits until the mount shows what the catalog has by now: what is announced must be what the next command reads.
+    async fn settle_mount(&self, mount: &Arc<Mount>) {
+        let (mount, snapshot) = (Arc::clone(mount), self.snapshots.current());
+        let settled = tokio::task::spawn_blocking(move || {
+            mount.publish(snapshot.generation, Arc::clone(&snapshot.tree));
+            mount.settle(snapshot.generation);
+        });
+        let _ = settled.await;
+    }
+
+    async fn first_listing(
+        &self,
+        wait: Duration,
+        on_event: &mut dyn FnMut(Event),
+    ) -> JoinHandle<()> {
+        let servers = self.sources.servers.clone();
+        first_listing::run(servers, &self.snapshots, wait, &self.shutdown, on_event).await
+    }
+
+    fn ready(&self, mount_point: Option<PathBuf>, started: Instant) -> Event {
+        let snapshot = self.snapshots.current();
+        Event::Ready {
+            mount_point,
+            entries: snapshot.entries.len(),
+            problems: snapshot.problems().cloned().collect(),
+            elapsed_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            pending: first_listing::pending(&self.snapshots),
+        }
+    }
+
+    fn watcher(&self) -> Watcher {
+        Watcher {
+            callers: Arc::clone(&self.callers),
+            log: self.log.clone(),
+            sources: Arc::clone(&self.sources),
+            updates: self.updates.clone(),
+        }
+    }
+
+    async fn mirror_once(
+        &self,
+        target: &Path,
+        options: &Options,
+        started: Instant,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<(), Problem> {
+        let deadline = tokio::time::Instant::now() + options.wait;
+        let listing = self.first_listing(options.wait, on_event).await;
+        // There is no later: what is known, but old, is waited for too, and so is the end of the servers, that STATUS says.
+        tokio::select! {
+            _ = tokio::time::timeout_at(deadline, listing) => {}
+            () = self.shutdown.cancelled() => {}
+        }
+        if self.shutdown.is_cancelled() {
+            return Err(Problem::new(
+                ProblemKind::Interrupted,
+                "interrupted; nothing was written",
+            ));
+        }
+        settle(&self.updates, |done| SourceUpdate::Flush { done }).await;
+        let tree = Arc::clone(&self.snapshots.current().tree);
+        let manifest = identity::manifest_path(&options.surroundings.directories.state, target);
+        let report = tokio::task::block_in_place(|| mirror::write_once(&tree, target, &manifest))?;
+        let Event::Ready {
+            mount_point,
+            entries,
+            mut problems,
+            elapsed_ms,
+            pending,
+        } = self.ready(Some(target.to_owned()), started)
+        else {
+            return Ok(());
+        };
+        problems.extend(report.problems);
+        on_event(Event::Ready {
+            mount_point,
+            entries,
+            problems,
+            elapsed_ms,
+            pending,
+        });
+        Ok(())
+    }
+
+    /// What must not be lost is written out last.
+    pub(super) async fn stop(&self) {
+        self.sources.servers.stop().await;
+        settle(&self.updates, |done| SourceUpdate::End { done }).await;
+        tokio::task::block_in_place(|| self.log.close());
+    }
+}
+
+/// Waits until everything sent before is published.
+async fn settle(updates: &Updates, ask: fn(Done) -> SourceUpdate) {
+    let (done, published) = oneshot::channel();
+    let done = Done::new(move |generation| {
+        let _ = done.send(generation);
+    });
+    if updates.send(ask(done)).is_ok() {
+        let _ = published.await;
+    }
+}
+
+/// Cancels the token at SIGTERM, SIGINT or SIGHUP (a terminal that goes away).
+fn end_on_signals(shutdown: CancellationToken) -> Result<JoinHandle<()>, Problem> {
+    let listen = |kind| signal(kind).map_err(|error| internal("signals can't be handled", &error));
+    let mut terminate = listen(SignalKind::terminate())?;
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    let mut hang_up = listen(SignalKind::hangup())?;
+    Ok(tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hang_up.recv() => {}
+        }
+        shutdown.cancel();
+    }))
+}

@@ -1,0 +1,84 @@
+//! What a daemon is called, and where the state of its configuration is kept.
+
+use std::path::{Path, PathBuf};
+
+use skills::problem::{Problem, ProblemKind};
+
+use super::{Options, Output};
+use crate::config::Config;
+use crate::instance;
+use crate::protocol::{About, OutputKind};
+
+/// What tells the state of one configuration from that of another: a hash of its canonical path, or of the roots alone.
+pub(super) fn configuration_name(options: &Options) -> String {
+    let mut hasher = blake3::Hasher::new();
+    match &options.config {
+        Some(config) => {
+            let path = config.canonicalize().unwrap_or_else(|_| config.clone());
+            hasher.update(path.as_os_str().as_encoded_bytes());
+        }
+        None => {
+            for root in &options.skills {
+                hasher
+                    .update(root.path.as_os_str().as_encoded_bytes())
+                    .update(b"\0");
+            }
+        }
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}
+
+/// Where it is kept what a mirror wrote to a directory.
+pub(super) fn manifest_path(state: &Path, target: &Path) -> PathBuf {
+    let hash = blake3::hash(target.as_os_str().as_encoded_bytes()).to_hex();
+    state
+        .join("mirrors")
+        .join(format!("{}.manifest", &hash[..16]))
+}
+
+pub(super) fn about(options: &Options, config: &Config) -> Result<About, Problem> {
+    let (mount_point, output) = match &options.output {
+        Output::Mount { mount_point, .. } => (Some(mount_point.clone()), OutputKind::Mount),
+        Output::MirrorOnce { .. } => (None, OutputKind::Mirror),
+        Output::None => (None, OutputKind::None),
+    };
+    let instance = instance::new_id()?;
+    Ok(About {
+        log: options.surroundings.directories.state.join("log"),
+        instance,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        uid: rustix::process::geteuid().as_raw(),
+        started: jiff::Timestamp::now(),
+        config: options
+            .config
+            .as_ref()
+            .map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())),
+        skills: options
+            .skills
+            .iter()
+            .chain(&config.skills)
+            .map(|root| root.path.clone())
+            .collect(),
+        mount_point,
+        output,
+    })
+}
+
+/// Refuses a skill root that contains the place where the tree is shown: the daemon would find its own output below it.
+pub(super) fn refuse_roots_around(target: &Path, roots: &[PathBuf]) -> Result<(), Problem> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let target = real(target);
+    match roots.iter().find(|root| target.starts_with(real(root))) {
+        None => Ok(()),
+        Some(root) => Err(Problem::new(
+            ProblemKind::Usage,
+            format!(
+                "the skill root {} contains the place of the shelf",
+                root.display()
+            ),
+        )
+        .at_file(target, None)
+        .hint("choose a place elsewhere, or name the directories below the root one by one")),
+    }
+}
