@@ -21,3 +21,15 @@ mod reading;
 mod real_servers;
 mod support;
 mod unprivileged;
+
+#[test]
+fn every_file_is_listed_here() {
+    let directory = support::needs::workspace().join("tests");
+    let listed = include_str!("main.rs");
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if let Some(module) = name.strip_suffix(".rs").filter(|name| *name != "main") {
+            assert!(listed.contains(&format!("\nmod {module};\n")), "{name}");
+        }
+    }
+}

@@ -28,7 +28,7 @@ fn given_away() -> Shelf {
         &fake,
     )
     .unwrap();
-    shelf.servers(serde_json::json!({ "fake": { "command": python(), "args": [fake] } }));
+    shelf.servers(serde_json::json!({ "fake": { "command": PYTHON, "args": [fake] } }));
     shelf.skill("one", "A skill.");
     let all = shelf.shell("find . -print0").succeeds();
     for name in all.split_terminator('\0') {
@@ -38,9 +38,7 @@ fn given_away() -> Shelf {
 }
 
 /// Python itself: what is first in PATH may be a wrapper in the home of root.
-fn python() -> &'static str {
-    "/usr/bin/python3"
-}
+const PYTHON: &str = "/usr/bin/python3";
 
 /// Runs a script as the user, in a mount namespace where whatever it mounts beforehand is seen by nobody else.
 fn as_user(shelf: &Shelf, before: &str, script: &str) -> Finished {
@@ -58,7 +56,7 @@ const LIFE: &str = "set -e
     ./shelf mount mount --config mcp.json --skills skills >/dev/null
     cat mount/skills/one/SKILL.md
     ./shelf call fake/echo --text called; echo
-    ! touch mount/new 2>/dev/null
+    if touch mount/new 2>/dev/null; then exit 9; fi
     ./shelf unmount mount
     ls -A mount";
 
@@ -67,7 +65,7 @@ fn lacks_users() -> bool {
         || lacks_root()
         || lacks_program("setpriv")
         || lacks_program("unshare")
-        || (!fs::exists(python()).unwrap() && lacking(python()))
+        || (!fs::exists(PYTHON).unwrap() && lacking(PYTHON))
 }
 
 #[test]
@@ -117,10 +115,9 @@ fn in_a_user_namespace_no_helper_is_needed() {
         return;
     }
     fs::write(shelf.path("life"), LIFE).unwrap();
-    // Without a fusermount3 to be found.
-    let script =
-        "PATH=/nowhere:$PATH exec unshare -Urm bash -c 'mount -t tmpfs none /dev/shm 2>/dev/null
-        mount --bind /dev/null /usr/bin/fusermount3 2>/dev/null; . ./life'";
+    // Where a fusermount3 is, there is none any more.
+    let script = "exec unshare -Urm bash -c \
+        'mount --bind /dev/null /usr/bin/fusermount3 2>/dev/null; . ./life'";
     let life = as_user(&shelf, &device("666"), script);
     assert_eq!(life.code, 0, "{}\n{}", life.stdout, life.stderr);
     assert!(life.stdout.ends_with("called\n"), "{}", life.stdout);
