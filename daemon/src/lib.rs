@@ -19,6 +19,7 @@ pub mod mount;
 pub mod mount_table;
 pub mod protocol;
 pub mod run;
+pub mod searching;
 pub mod servers;
 pub mod skill_source;
 mod source_file;

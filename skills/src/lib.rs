@@ -14,6 +14,7 @@ pub mod json;
 pub mod layout;
 pub mod names;
 pub mod problem;
+pub mod search;
 pub mod server;
 pub mod skill;
 pub mod summary;
