@@ -61,7 +61,10 @@ fn with_daemon(
     });
     // When it can't become ready, the daemon ends, and says why below.
     let asked = is_ready.recv().is_ok().then(|| {
-        let found = instance::find(&Selector::new(&runtime))?;
+        let found = instance::find(&Selector {
+            config: Some(config),
+            ..Selector::new(&runtime)
+        })?;
         let mut client = Client::connect(&found.socket, &Identity::default())?;
         let answered = ask(&mut client);
         client.stop()?;

@@ -212,12 +212,17 @@ fn tail(path: &Path) -> String {
     lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
 }
 
-/// Where the daemon's stderr goes: one file for each mount point, begun anew at each start.
+/// Where the daemon's stderr goes: one file for each place where a tree is shown, else for each configuration, begun anew at each start.
 fn stderr_path(options: &Options) -> PathBuf {
     let name = match &options.output {
         Output::Mount { mount_point, .. } => skills::names::encode(&mount_point.to_string_lossy()),
-        Output::MirrorOnce { target } => skills::names::encode(&target.to_string_lossy()),
-        Output::None => "none".to_owned(),
+        Output::MirrorOnce { target } | Output::Mirror { target } => {
+            skills::names::encode(&target.to_string_lossy())
+        }
+        Output::None => match &options.config {
+            Some(config) => skills::names::encode(&format!("call {}", config.display())),
+            None => "call".to_owned(),
+        },
     };
     options
         .surroundings

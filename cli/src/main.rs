@@ -7,7 +7,9 @@ mod duration;
 mod environment;
 mod error;
 mod interrupt;
+mod known;
 mod launch;
+mod on_demand;
 mod selection;
 mod ui;
 

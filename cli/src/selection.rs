@@ -6,6 +6,7 @@ use clap::Args;
 use daemon::client::{Client, Identity};
 use daemon::instance::{self, Found, Selector};
 use daemon::mount_table::{self, ShelfMount};
+use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::environment::{Environment, absolute};
@@ -19,15 +20,72 @@ pub(crate) struct Which {
 }
 
 impl Which {
-    /// Finds the daemon; a path that lies in a mount decides.
-    pub(crate) fn find(
+    /// The shelf that serves a configuration.
+    pub(crate) fn serving(config: &Path) -> Self {
+        Self {
+            config: Some(config.to_owned()),
+        }
+    }
+
+    /// Connects to the daemon; a path that lies in a shelf decides.
+    pub(crate) fn connect(
         &self,
         environment: &Environment,
         path: Option<&Path>,
-    ) -> Result<Found, Problem> {
+    ) -> Result<Client, Problem> {
+        self.ask(environment, path, instance::find)
+            .and_then(|found| attach(environment, &found))
+    }
+
+    /// Connects to the daemon, if one runs.
+    pub(crate) fn connect_if_running(
+        &self,
+        environment: &Environment,
+        path: Option<&Path>,
+    ) -> Result<Option<Client>, Problem> {
+        let Some(found) = self.look(environment, path)? else {
+            return Ok(None);
+        };
+        match attach(environment, &found) {
+            Err(problem) if found.is_passing && problem.kind == ProblemKind::Daemon => Ok(None),
+            connected => connected.map(Some),
+        }
+    }
+
+    /// Looks for the daemon.
+    pub(crate) fn look(
+        &self,
+        environment: &Environment,
+        path: Option<&Path>,
+    ) -> Result<Option<Found>, Problem> {
+        self.ask(environment, path, instance::look)
+    }
+
+    /// The configuration in use, and the skills that belong to it, as `shelf mount` without further options would take them.
+    pub(crate) fn configuration(
+        &self,
+        environment: &Environment,
+    ) -> Result<(Option<PathBuf>, Vec<SkillRoot>), Problem> {
+        let config = match &self.config {
+            Some(file) => Some(absolute(file)?),
+            None => environment.default_config(),
+        };
+        let skills = match config {
+            Some(_) => Vec::new(),
+            None => environment.shared_skills(),
+        };
+        Ok((config, skills))
+    }
+
+    fn ask<T>(
+        &self,
+        environment: &Environment,
+        path: Option<&Path>,
+        question: impl FnOnce(&Selector<'_>) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
         let runtime = environment.runtime();
         let default_config = environment.default_config();
-        instance::find(&Selector {
+        question(&Selector {
             socket: environment.socket(),
             path,
             config: self.config.as_deref(),
@@ -35,22 +93,17 @@ impl Which {
             ..Selector::new(&runtime)
         })
     }
+}
 
-    /// Connects to the daemon.
-    pub(crate) fn connect(
-        &self,
-        environment: &Environment,
-        path: Option<&Path>,
-    ) -> Result<Client, Problem> {
-        let found = self.find(environment, path)?;
-        connect(environment, &found.socket).map_err(|problem| match found.mount_point {
-            Some(mount) if problem.kind == ProblemKind::Daemon => problem.hint(format!(
-                "unmount it and mount again: shelf unmount {}",
-                mount.display()
-            )),
-            _ => problem,
-        })
-    }
+/// Connects to a daemon that was found.
+pub(crate) fn attach(environment: &Environment, found: &Found) -> Result<Client, Problem> {
+    connect(environment, &found.socket).map_err(|problem| match &found.mount_point {
+        Some(mount) if problem.kind == ProblemKind::Daemon => problem.hint(format!(
+            "unmount it and mount again: shelf unmount {}",
+            mount.display()
+        )),
+        _ => problem,
+    })
 }
 
 /// Connects to the daemon at a socket.
@@ -67,12 +120,12 @@ pub(crate) fn connect(environment: &Environment, socket: &Path) -> Result<Client
 pub(crate) struct Target {
     /// Its id, or its path relative to the mount point.
     pub(crate) entry: String,
-    /// The path that was given, when it leads into a mount.
+    /// The path that was given, when it leads into a shelf.
     pub(crate) path: Option<PathBuf>,
 }
 
-/// Reads an argument: an id, or a path of the entry in a mount.
-pub(crate) fn target(argument: &str) -> Result<Target, Problem> {
+/// Reads an argument: an id, or a path of the entry in a mount or a mirror.
+pub(crate) fn target(argument: &str, environment: &Environment) -> Result<Target, Problem> {
     let as_written = Target {
         entry: argument.to_owned(),
         path: None,
@@ -81,14 +134,17 @@ pub(crate) fn target(argument: &str) -> Result<Target, Problem> {
         return Ok(as_written);
     }
     let path = real(&absolute(Path::new(argument))?);
-    if let Some(mount) = mount_table::containing(&path) {
+    if let Some(mount) = instance::containing(&environment.runtime(), &path)? {
         return Ok(Target {
             entry: within(&mount, &path).to_string_lossy().into_owned(),
             path: Some(path),
         });
     }
     if argument.starts_with(['/', '.']) {
-        return Err(elsewhere(format!("`{argument}` does not lie in a shelf")));
+        return Err(elsewhere(
+            format!("`{argument}` does not lie in a shelf"),
+            environment,
+        ));
     }
     // `mcp/<server>/<tool>.md`, copied from an index: a path that is relative to the mount wherever one stands.
     Ok(as_written)
@@ -120,16 +176,24 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 }
 
 /// A problem about a place where there is no shelf; the hint says where there are some.
-pub(crate) fn elsewhere(message: impl Into<String>) -> Problem {
-    let mounts = mount_table::shelf_mounts();
-    let hint = if mounts.is_empty() {
+pub(crate) fn elsewhere(message: impl Into<String>, environment: &Environment) -> Problem {
+    // A daemon that was killed left a mount and nothing else; a mirror is in no table.
+    let mounts = mount_table::shelf_mounts().into_iter();
+    let mut places: Vec<_> = mounts.map(|mount| mount.mount_point).collect();
+    let running = instance::running(&environment.runtime()).unwrap_or_default();
+    for place in running.into_iter().filter_map(|about| about.mount_point) {
+        if !places.contains(&real(&place)) {
+            places.push(place);
+        }
+    }
+    let hint = if places.is_empty() {
         "no shelf is mounted; start one: shelf mount DIR --config FILE".to_owned()
     } else {
-        let places: Vec<_> = mounts
+        let places: Vec<_> = places
             .iter()
-            .map(|mount| mount.mount_point.display().to_string())
+            .map(|place| place.display().to_string())
             .collect();
-        format!("shelves are mounted at {}", places.join(", "))
+        format!("shelves are at {}", places.join(", "))
     };
     Problem::new(ProblemKind::NotFound, message).hint(hint)
 }

@@ -59,8 +59,14 @@ pub struct Cached {
 /// The definitions of one configuration's servers on disk. One file a server, 0600, replaced by rename.
 #[derive(Clone, Debug)]
 pub struct DefinitionCache {
-    directory: PathBuf,
+    definitions: CachedDefinitions,
     key: Key,
+}
+
+/// The same, to be read alone: it makes nothing, and needs no right to write.
+#[derive(Clone, Debug)]
+pub struct CachedDefinitions {
+    directory: PathBuf,
 }
 
 impl DefinitionCache {
@@ -69,15 +75,16 @@ impl DefinitionCache {
     /// # Errors
     /// When the directory or the key can't be made.
     pub fn open(directory: &Path, configuration: &str) -> Result<Self, Problem> {
-        let below = directory.join("definitions").join(file_name(configuration));
+        let definitions = CachedDefinitions::new(directory, configuration);
+        let below = &definitions.directory;
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(&below)
-            .map_err(|error| unwritable(&below, &error))?;
+            .create(below)
+            .map_err(|error| unwritable(below, &error))?;
         let path = directory.join("key");
         Ok(Self {
-            directory: below,
+            definitions,
             key: Key::read_or_make(&path).map_err(|error| unwritable(&path, &error))?,
         })
     }
@@ -85,6 +92,41 @@ impl DefinitionCache {
     /// Hashes, with this user's key, what a server's definitions depend on.
     pub fn freshness(&self, launch: &crate::config::Launch, capabilities: &str) -> Freshness {
         self.key.freshness(launch, capabilities)
+    }
+
+    /// What is known of a server; `None` when nothing is, or the file can't be read as what it should be.
+    pub fn load(&self, server: &ServerName) -> Option<Cached> {
+        self.definitions.load(server)
+    }
+
+    /// Remembers what a server answered.
+    ///
+    /// # Errors
+    /// When the file can't be written; the daemon goes on without.
+    pub fn store(
+        &self,
+        server: &ServerName,
+        definitions: &Definitions,
+        freshness: Freshness,
+        era: Option<Era>,
+    ) -> Result<(), Problem> {
+        let path = self.path(server);
+        let stored = Stored::new(server, definitions, freshness, era, SystemTime::now());
+        let written = stored.to_bytes().and_then(|bytes| replace(&path, &bytes));
+        written.map_err(|error| unwritable(&path, &error))
+    }
+
+    fn path(&self, server: &ServerName) -> PathBuf {
+        self.definitions.path(server)
+    }
+}
+
+impl CachedDefinitions {
+    /// The cache of one configuration, named as for [`DefinitionCache::open`]; it need not be there.
+    pub fn new(directory: &Path, configuration: &str) -> Self {
+        Self {
+            directory: directory.join("definitions").join(file_name(configuration)),
+        }
     }
 
     /// What is known of a server; `None` when nothing is, or the file can't be read as what it should be.
@@ -103,23 +145,6 @@ impl DefinitionCache {
             tracing::warn!(path = %path.display(), "cached definitions are damaged or of another version");
         }
         cached
-    }
-
-    /// Remembers what a server answered.
-    ///
-    /// # Errors
-    /// When the file can't be written; the daemon goes on without.
-    pub fn store(
-        &self,
-        server: &ServerName,
-        definitions: &Definitions,
-        freshness: Freshness,
-        era: Option<Era>,
-    ) -> Result<(), Problem> {
-        let path = self.path(server);
-        let stored = Stored::new(server, definitions, freshness, era, SystemTime::now());
-        let written = stored.to_bytes().and_then(|bytes| replace(&path, &bytes));
-        written.map_err(|error| unwritable(&path, &error))
     }
 
     fn path(&self, server: &ServerName) -> PathBuf {

@@ -102,6 +102,20 @@ impl Client {
         self.ask(method::DESCRIBE, entry)
     }
 
+    /// Asks for an entry in full, and waits for its server if that has not said its tools yet. `interrupt` becomes readable when
+    /// the user no longer wants it.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn describe_when_known(
+        &mut self,
+        entry: &Describe,
+        interrupt: Option<&OwnedFd>,
+    ) -> Result<Description, Problem> {
+        let limit = ANSWER + Duration::from_millis(entry.wait_ms);
+        self.exchange(method::DESCRIBE, entry, Some(limit), interrupt, &mut |_| {})
+    }
+
     /// Asks the daemon to unmount and end; it answers before it does.
     ///
     /// # Errors
@@ -120,9 +134,30 @@ impl Client {
         interrupt: Option<&OwnedFd>,
         on_progress: &mut dyn FnMut(Progress),
     ) -> Result<CallReply, Problem> {
-        let id = self.send(method::CALL, call)?;
-        let mut interrupt = interrupt;
-        let mut deadline = None;
+        self.exchange(method::CALL, call, None, interrupt, on_progress)
+    }
+
+    /// Sends a request that only looks and waits for its answer.
+    fn ask<T: DeserializeOwned>(
+        &mut self,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<T, Problem> {
+        self.exchange(method, params, Some(ANSWER), None, &mut |_| {})
+    }
+
+    /// Sends a request and waits for its answer, at most for `limit`.
+    fn exchange<T: DeserializeOwned>(
+        &mut self,
+        method: &str,
+        params: &impl Serialize,
+        limit: Option<Duration>,
+        mut interrupt: Option<&OwnedFd>,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<T, Problem> {
+        let id = self.send(method, params)?;
+        let mut deadline = limit.map(|limit| Instant::now() + limit);
+        let mut is_interrupted = false;
         loop {
             match self.link.receive(interrupt, deadline)? {
                 Received::Message(message) if message.method.is_some() => {
@@ -134,42 +169,21 @@ impl Client {
                     }
                 }
                 Received::Interrupted => {
-                    interrupt = None;
+                    (interrupt, is_interrupted) = (None, true);
                     deadline = Some(Instant::now() + CANCELLATION);
                     self.link.close_writing();
                 }
-                Received::TooLate => {
+                Received::TooLate if is_interrupted => {
                     return Err(Problem::new(
                         ProblemKind::Interrupted,
                         "interrupted; the daemon did not confirm that the call was cancelled",
                     ));
                 }
-            }
-        }
-    }
-
-    /// Sends a request and waits for its answer.
-    fn ask<T: DeserializeOwned>(
-        &mut self,
-        method: &str,
-        params: &impl Serialize,
-    ) -> Result<T, Problem> {
-        let id = self.send(method, params)?;
-        let deadline = Some(Instant::now() + ANSWER);
-        loop {
-            match self.link.receive(None, deadline)? {
-                Received::Message(message) if message.method.is_some() => {
-                    self.asked(*message, &mut |_| {})?;
-                }
-                Received::Message(message) => {
-                    if let Some(answer) = answer_to(id, *message) {
-                        return read(&answer?);
-                    }
-                }
-                Received::Interrupted | Received::TooLate => {
+                Received::TooLate => {
+                    let limit = limit.unwrap_or_default();
                     return Err(Problem::new(
                         ProblemKind::Daemon,
-                        format!("the daemon did not answer `{method}` in {ANSWER:?}"),
+                        format!("the daemon did not answer `{method}` in {limit:?}"),
                     ));
                 }
             }

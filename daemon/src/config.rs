@@ -21,6 +21,9 @@
 //! [index]
 //! max_tokens = 4000
 //!
+//! [daemon]
+//! idle = "10m"                   # one that `shelf call` started ends after so long without a connection, or "never"
+//!
 //! [log]
 //! queries = "full"               # the words of a search: "full", "hash" or "off"
 //! values = false                 # the values of a call's arguments, not just their names
@@ -56,7 +59,7 @@ use crate::surroundings::Environment;
 pub const START_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a call may take by default: longer than any but a stuck one.
 pub const TIMEOUT: Duration = Duration::from_secs(600);
-/// After how long without a call a server is stopped by default.
+/// After how long without a call a server is stopped by default, and a daemon that nobody sees without a connection.
 pub const IDLE: Duration = Duration::from_secs(600);
 
 /// A configuration as read, nothing expanded yet.
@@ -73,10 +76,25 @@ pub struct Config {
     pub limits: Limits,
     /// Settings of the index.
     pub index: IndexOptions,
+    /// Settings of the daemon itself.
+    pub daemon: DaemonOptions,
     /// Settings of the access log.
     pub log: LogOptions,
     /// What was wrong, each with file and line.
     pub problems: Vec<Problem>,
+}
+
+/// Settings of the daemon itself. They are those of its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DaemonOptions {
+    /// After how long without a connection a daemon ends that shows its tree nowhere (`idle`); `None` is never.
+    pub idle: Option<Duration>,
+}
+
+impl Default for DaemonOptions {
+    fn default() -> Self {
+        Self { idle: Some(IDLE) }
+    }
 }
 
 /// One entry of `mcpServers`.

@@ -5,14 +5,15 @@
 mod call;
 mod connection;
 mod lines;
-mod methods;
+pub(crate) mod methods;
 mod payload;
 mod validators;
+mod waiting;
 
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use crate::access_log::{AccessLog, Event};
 use crate::caller::Callers;
 use crate::catalog::Snapshots;
+use crate::config::START_TIMEOUT;
 use crate::protocol::{About, ErrorObject, Nothing, method};
 use crate::servers::Servers;
 
@@ -58,9 +60,16 @@ pub struct Context {
 }
 
 /// Serves the socket until the daemon is shut down, then waits a moment for replies that are under way.
-pub async fn serve(listener: UnixListener, context: Arc<Context>) {
+///
+/// Shuts the daemon down itself when there has been no connection for `idle`. Whoever connects in that very moment is told
+/// nothing, and has to look for a daemon again.
+pub async fn serve(listener: UnixListener, context: Arc<Context>, idle: Option<Duration>) {
     let mut connections = JoinSet::new();
+    let mut idle_since = Instant::now();
     loop {
+        let left = idle
+            .filter(|_| connections.is_empty())
+            .map(|idle| idle.saturating_sub(idle_since.elapsed()));
         tokio::select! {
             () = context.shutdown.cancelled() => break,
             accepted = listener.accept() => match accepted {
@@ -72,7 +81,10 @@ pub async fn serve(listener: UnixListener, context: Arc<Context>) {
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             },
-            Some(_) = connections.join_next() => {}
+            Some(_) = connections.join_next() => idle_since = Instant::now(),
+            () = tokio::time::sleep(left.unwrap_or_default()), if left.is_some() => {
+                context.shutdown.cancel();
+            }
         }
     }
     drop(listener);
@@ -133,6 +145,8 @@ impl connection::Service for Context {
             method::LIST => answer(&methods::list(&snapshot, &parameters(&request)?)?),
             method::DESCRIBE => {
                 let asked: crate::protocol::Describe = parameters(&request)?;
+                let limit = Duration::from_millis(asked.wait_ms);
+                let snapshot = self.when_known(&asked.entry, limit, &request).await?;
                 let description = methods::describe(&snapshot, &asked.entry)?;
                 if asked.shown {
                     let entry = description.id.clone();
@@ -141,7 +155,11 @@ impl connection::Service for Context {
                 answer(&description)
             }
             method::CALL => {
-                let asked = parameters(&request)?;
+                let asked: crate::protocol::Call = parameters(&request)?;
+                let limit = asked
+                    .timeout_ms
+                    .map_or(START_TIMEOUT, Duration::from_millis);
+                let snapshot = self.when_known(&asked.entry, limit, &request).await?;
                 answer(&call::call(&self, &snapshot, asked, request).await?)
             }
             method::STOP => {

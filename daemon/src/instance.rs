@@ -4,6 +4,7 @@
 
 mod registration;
 mod selection;
+mod start_lock;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +18,8 @@ use skills::problem::{Problem, ProblemKind};
 use crate::protocol::About;
 
 pub use registration::{Registration, new_id, prepare_directory, register};
-pub use selection::{Found, Selector, find};
+pub use selection::{Found, Selector, containing, find, look};
+pub use start_lock::StartLock;
 
 /// Where the daemon with this id listens.
 pub fn socket_path(runtime: &Path, instance: &str) -> PathBuf {

@@ -17,6 +17,7 @@ pub mod journal;
 pub mod mirror;
 pub mod mount;
 pub mod mount_table;
+pub mod offline;
 pub mod protocol;
 pub mod run;
 pub mod searching;

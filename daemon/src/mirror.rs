@@ -11,9 +11,13 @@ mod tests;
 mod writer;
 
 use std::fs;
-use std::path::Path;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock, fstat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use skills::problem::{Problem, ProblemKind};
@@ -37,51 +41,106 @@ pub struct MirrorReport {
     pub problems: Vec<Problem>,
 }
 
-/// Writes the tree below `target`, and what was written to `manifest`.
-///
-/// A file stays as it is, and is reported, when it is not the one that the manifest remembers. What the manifest remembers
-/// and the tree no longer has is removed.
-///
-/// # Errors
-/// When the target lies in a shelf mount, is being written by another process, or when it or the manifest can't be used.
-/// What goes wrong with a single file is in the report.
-pub fn write_once(
-    tree: &Directory,
-    target: &Path,
-    manifest: &Path,
-) -> Result<MirrorReport, Problem> {
-    if let Some(mount) = mount_table::containing(target) {
-        let mount_point = mount.mount_point.display();
-        return Err(Problem::new(
-            ProblemKind::Usage,
-            format!("lies in the shelf that is mounted at {mount_point}"),
-        )
-        .at_file(target, None)
-        .hint("mirror into a directory outside every shelf"));
-    }
-    fs::create_dir_all(target).map_err(|error| unusable(target, &error))?;
-    let root = directory::open_root(target).map_err(|error| unusable(target, &error.into()))?;
-    flock(&root, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
-        Errno::WOULDBLOCK => Problem::new(
-            ProblemKind::Usage,
-            "another shelf is writing its mirror here",
-        )
-        .at_file(target, None)
-        .hint("wait until it is done"),
-        other => unusable(target, &other.into()),
-    })?;
-    let mut manifest = Manifest::open(manifest).map_err(|error| unusable(manifest, &error))?;
-    let mut writer = Writer::new(target, &mut manifest);
-    writer.remove_vanished(&root, tree);
-    writer.write_tree(&root, tree);
-    let report = writer.into_report();
-    manifest
-        .finish()
-        .map_err(|error| unusable(manifest.path(), &error))?;
-    Ok(report)
+/// A directory that is kept like the tree; nobody else writes a mirror there meanwhile.
+#[derive(Debug)]
+pub struct Mirror {
+    target: PathBuf,
+    root: OwnedFd,
+    manifest: Manifest,
+    before: Option<Before>,
 }
 
-fn unusable(path: &Path, error: &std::io::Error) -> Problem {
+/// What was written last.
+#[derive(Debug)]
+struct Before {
+    tree: Arc<Directory>,
+    /// The paths that are not as the tree has them, for whatever reason.
+    troubled: Vec<Vec<u8>>,
+}
+
+impl Mirror {
+    /// Takes hold of `target`, which is made where it is missing. What is written is remembered in `manifest`.
+    ///
+    /// # Errors
+    /// When the target lies in a shelf mount, is being written by another process, or when it or the manifest can't be used.
+    pub fn open(target: &Path, manifest: &Path) -> Result<Self, Problem> {
+        if let Some(mount) = mount_table::containing(target) {
+            let mount_point = mount.mount_point.display();
+            return Err(Problem::new(
+                ProblemKind::Usage,
+                format!("lies in the shelf that is mounted at {mount_point}"),
+            )
+            .at_file(target, None)
+            .hint("mirror into a directory outside every shelf"));
+        }
+        fs::create_dir_all(target).map_err(|error| unusable(target, &error))?;
+        let root = directory::open_root(target).map_err(|error| unusable(target, &error.into()))?;
+        flock(&root, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
+            Errno::WOULDBLOCK => Problem::new(
+                ProblemKind::Usage,
+                "another shelf is writing its mirror here",
+            )
+            .at_file(target, None)
+            .hint(format!(
+                "wait until it is done, or end the one that keeps it current: shelf unmount {}",
+                target.display()
+            )),
+            other => unusable(target, &other.into()),
+        })?;
+        Ok(Self {
+            target: target.to_owned(),
+            root,
+            manifest: Manifest::open(manifest).map_err(|error| unusable(manifest, &error))?,
+            before: None,
+        })
+    }
+
+    /// Brings the target up to date with the tree.
+    ///
+    /// A file stays as it is, and is reported, when it is not the one that the manifest remembers. What the manifest remembers
+    /// and the tree no longer has is removed. Directories that are the same as the last time are passed over, unless something in
+    /// them could not be written.
+    ///
+    /// # Errors
+    /// When the manifest can't be used. What goes wrong with a single file is in the report.
+    pub fn write(&mut self, tree: &Arc<Directory>) -> Result<MirrorReport, Problem> {
+        let mut writer = Writer::new(&self.target, &mut self.manifest, self.before.as_ref());
+        writer.remove_vanished(&self.root, tree);
+        writer.write_tree(&self.root, tree);
+        let (report, troubled) = writer.finish();
+        self.before = Some(Before {
+            tree: Arc::clone(tree),
+            troubled,
+        });
+        self.manifest
+            .finish()
+            .map_err(|error| unusable(self.manifest.path(), &error))?;
+        Ok(report)
+    }
+
+    /// Whether a tree is the very one that was written last.
+    pub fn has_written(&self, tree: &Arc<Directory>) -> bool {
+        let before = self.before.as_ref();
+        before.is_some_and(|before| Arc::ptr_eq(&before.tree, tree))
+    }
+
+    /// Whether the target is still where it was, and not removed or replaced.
+    pub fn is_in_place(&self) -> bool {
+        let (Ok(named), Ok(held)) = (fs::metadata(&self.target), fstat(&self.root)) else {
+            return false;
+        };
+        (named.dev(), named.ino()) == (held.st_dev, held.st_ino)
+    }
+}
+
+/// Whether a process is writing a mirror to this directory, or keeps one current there.
+pub fn is_held(target: &Path) -> bool {
+    directory::open_root(target).is_ok_and(|root| {
+        flock(&root, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
+    })
+}
+
+fn unusable(path: &Path, error: &io::Error) -> Problem {
     Problem::new(ProblemKind::Unreadable, format!("can't be used: {error}"))
         .at_file(path, None)
         .hint("check its permissions and the space on its disk")

@@ -344,6 +344,9 @@ pub struct Describe {
     pub entry: String,
     /// Whether somebody reads it, which is logged as `show`; not so when the arguments of a call are made ready.
     pub shown: bool,
+    /// How long to wait, in milliseconds, for a server that has not said its tools yet.
+    #[serde(default)]
+    pub wait_ms: u64,
 }
 
 /// The answer to `describe`.

@@ -4,6 +4,7 @@ mod config_watch;
 mod daemon;
 mod first_listing;
 mod identity;
+mod mirroring;
 mod output;
 mod sources;
 
@@ -16,6 +17,8 @@ use skills::problem::{Problem, ProblemKind};
 
 use self::config_watch::ConfigWatch;
 use self::daemon::Daemon;
+pub(crate) use self::identity::configuration_name;
+pub(crate) use self::sources::{load as load_config, roots as skill_roots};
 use crate::surroundings::Surroundings;
 
 /// What a daemon is asked to do.
@@ -51,7 +54,13 @@ pub enum Output {
         /// Where.
         target: PathBuf,
     },
-    /// Nowhere: catalog and socket alone.
+    /// Plain files, kept current until the daemon is stopped.
+    Mirror {
+        /// Where.
+        target: PathBuf,
+    },
+    /// Nowhere: catalog and socket alone, until nobody has asked for a while
+    /// ([`DaemonOptions::idle`](crate::config::DaemonOptions::idle)).
     None,
 }
 
@@ -60,7 +69,7 @@ impl Output {
     fn target(&self) -> Option<&Path> {
         match self {
             Self::Mount { mount_point, .. } => Some(mount_point),
-            Self::MirrorOnce { target } => Some(target),
+            Self::MirrorOnce { target } | Self::Mirror { target } => Some(target),
             Self::None => None,
         }
     }

@@ -3,7 +3,7 @@
 mod scanner;
 mod watcher;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
@@ -35,16 +35,28 @@ struct Machine {
 
 impl SkillSource {
     /// Scans the roots (on the calling thread, so that the first snapshot has them), then watches on a thread of its own.
-    pub fn start(roots: Vec<SkillRoot>, limits: Limits, updates: Updates) -> Self {
+    /// Nothing is taken from shelf mounts and from `own`, where the daemon writes its mirror: it must not read itself.
+    pub fn start(
+        roots: Vec<SkillRoot>,
+        own: Option<PathBuf>,
+        limits: Limits,
+        updates: Updates,
+    ) -> Self {
         let machine = Machine {
             mounts: mount_table::shelf_mounts,
             notify: watcher::inotify,
         };
-        Self::start_on(machine, roots, limits, updates)
+        Self::start_on(machine, roots, own, limits, updates)
     }
 
-    fn start_on(machine: Machine, roots: Vec<SkillRoot>, limits: Limits, updates: Updates) -> Self {
-        let scanner = Arc::new(Scanner::new(machine.mounts, roots, limits, updates));
+    fn start_on(
+        machine: Machine,
+        roots: Vec<SkillRoot>,
+        own: Option<PathBuf>,
+        limits: Limits,
+        updates: Updates,
+    ) -> Self {
+        let scanner = Arc::new(Scanner::new(machine.mounts, roots, own, limits, updates));
         scanner.scan();
         let (wake, wakes) = mpsc::channel();
         let thread = std::thread::Builder::new()

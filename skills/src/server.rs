@@ -58,6 +58,13 @@ pub struct ServerState {
     pub stale: Option<SystemTime>,
 }
 
+impl ServerState {
+    /// Whether a server that has not said its tools yet may still do so.
+    pub const fn may_answer(&self) -> bool {
+        !matches!(self.phase, Phase::Failed(_) | Phase::Disabled)
+    }
+}
+
 /// Whether a server runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Phase {

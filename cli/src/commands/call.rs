@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use daemon::client::Client;
+use daemon::config::START_TIMEOUT;
 use daemon::protocol::{Call, Describe, Description};
 use serde_json::{Map, Value};
 use skills::arguments::{merge, parse_flags};
@@ -18,13 +18,15 @@ use skills::problem::{Problem, ProblemKind};
 use crate::duration;
 use crate::environment::Environment;
 use crate::error::{CommandResult, usage};
-use crate::interrupt;
 use crate::selection::{Which, target};
 use crate::ui::Ui;
+use crate::{interrupt, on_demand};
 
 /// Call a tool and print its result
 ///
 /// After the ID every flag is the tool's own, by its schema: everything/echo --message hello. Options of shelf stand before the ID.
+///
+/// Where no shelf runs, one is started for the configuration in use. It is mounted nowhere and ends when it has been idle.
 ///
 /// Standard output is only the result: text blocks as they are. An error of the tool goes to standard error, with exit code 1. Images, audio and
 /// blobs are written to files, whose paths go to standard error.
@@ -74,16 +76,25 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         .words
         .split_first()
         .ok_or_else(|| usage("an id is missing"))?;
-    let target = target(id)?;
+    let target = target(id, environment)?;
     let given = arguments.args.as_deref().map(input::read).transpose()?;
-    let mut client = arguments
-        .which
-        .connect(environment, target.path.as_deref())?;
+    let interrupt = interrupt::catch()?;
+    let (which, path) = (&arguments.which, target.path.as_deref());
+    let mut client = on_demand::connect(which, environment, path, &interrupt, ui)?;
 
     let from_flags = if flags.is_empty() {
         Map::new()
     } else {
-        match read_flags(&mut client, &target.entry, flags)? {
+        let wait = arguments.timeout.unwrap_or(START_TIMEOUT);
+        let describe = |shown| {
+            let asked = Describe {
+                entry: target.entry.clone(),
+                shown,
+                wait_ms: milliseconds(wait),
+            };
+            client.describe_when_known(&asked, Some(&interrupt))
+        };
+        match read_flags(describe, flags)? {
             Flags::Help(definition) => return Ok(ui.text(&definition)?),
             Flags::Values(values) => values,
         }
@@ -101,7 +112,6 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         Some(place) => output::Format::Text(files::Place::chosen(place)),
         None => output::Format::Text(files::Place::Private(results(environment))),
     };
-    let interrupt = interrupt::catch()?;
     let reply = client.call(&call, Some(&interrupt), &mut |progress| {
         ui.progress(&output::progress(&progress));
     })?;
@@ -128,19 +138,17 @@ enum Flags {
     Values(Map<String, Value>),
 }
 
-fn read_flags(client: &mut Client, entry: &str, flags: &[String]) -> Result<Flags, Problem> {
+/// Reads the words after the id by the tool's schema; `describe` takes whether somebody reads the answer.
+fn read_flags(
+    mut describe: impl FnMut(bool) -> Result<Description, Problem>,
+    flags: &[String],
+) -> Result<Flags, Problem> {
     let asks_for_help = flags.iter().any(|flag| flag == "--help");
-    let describe = |client: &mut Client, shown| {
-        client.describe(&Describe {
-            entry: entry.to_owned(),
-            shown,
-        })
-    };
-    let description = describe(client, false)?;
+    let description = describe(false)?;
     let tool = input::tool(&description)?;
     if asks_for_help && !input::has_parameter(&tool, "help") {
         // Asked for again, because now somebody reads it, which the log should know.
-        return describe(client, true).map(|Description { text, .. }| Flags::Help(text));
+        return describe(true).map(|Description { text, .. }| Flags::Help(text));
     }
     parse_flags(&tool, &description.id, flags)
         .map(Flags::Values)

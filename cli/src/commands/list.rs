@@ -8,10 +8,13 @@ use skills::problem::{Problem, ProblemKind};
 
 use crate::environment::Environment;
 use crate::error::CommandResult;
+use crate::known::Known;
 use crate::selection::Which;
 use crate::ui::Ui;
 
 /// List the entries, one line each: id — summary
+///
+/// Without a running shelf they are those of the configuration in use, as its servers were listed last.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Example:\n  shelf list --server everything\n  shelf list --kind skill --json | jq -r '.entries[].id'"
@@ -47,13 +50,14 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
             Kind::Skill => EntryKind::Skill,
         }),
     };
-    let listing = arguments.which.connect(environment, None)?.list(&filter)?;
+    let mut known = Known::find(&arguments.which, environment, None)?;
+    let listing = known.list(&filter)?;
     if arguments.json {
         ui.json(&listing)?;
     } else {
         ui.text(&lines(&listing))?;
         for server in &listing.unknown {
-            ui.note(&format!("{server} — not known yet, see shelf status"));
+            ui.note(&format!("{server} — not known yet, {}", known.remedy()));
         }
     }
     let filtered = filter != ListFilter::default();

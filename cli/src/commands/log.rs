@@ -100,7 +100,7 @@ fn directory(environment: &Environment) -> Result<PathBuf, Problem> {
 
 /// The id of an entry that may be given as a path: only the daemon of its mount knows what a path stands for.
 fn entry_id(argument: &str, environment: &Environment) -> Result<EntryId, Problem> {
-    let target = target(argument)?;
+    let target = target(argument, environment)?;
     if target.path.is_none() {
         return Ok(EntryId(target.entry.into()));
     }
@@ -108,6 +108,7 @@ fn entry_id(argument: &str, environment: &Environment) -> Result<EntryId, Proble
     let description = client.describe(&Describe {
         entry: target.entry,
         shown: false,
+        wait_ms: 0,
     })?;
     Ok(description.id)
 }

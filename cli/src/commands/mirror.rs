@@ -3,20 +3,20 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use daemon::run::{Event, Output};
+use daemon::run::Output;
 
-use super::sources::{Sources, announce};
-use crate::diagnostics;
+use super::sources::{Place, Sources, start};
 use crate::environment::{Environment, absolute};
-use crate::error::{CommandResult, usage};
+use crate::error::CommandResult;
 use crate::ui::Ui;
 
-/// Write the shelf as plain files, for where FUSE cannot be had
+/// Write the shelf as plain files and keep them current, for where FUSE cannot be had
 ///
-/// Writes the tree of `shelf mount` into DIR, touches nothing there that it did not write, and ends. Reads of plain files can't be logged.
+/// Writes the tree of `shelf mount` into DIR and touches nothing there that it did not write. The daemon goes on in the background until
+/// `shelf unmount DIR`; the files stay. Reads of plain files can't be logged.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example:\n  shelf mirror ./tools --once --config .mcp.json\n  cat ./tools/INDEX.md"
+    after_help = "Example:\n  shelf mirror ./tools --config .mcp.json\n  cat ./tools/INDEX.md\n  shelf unmount ./tools"
 )]
 pub(crate) struct Arguments {
     /// Where to write
@@ -27,8 +27,12 @@ pub(crate) struct Arguments {
     sources: Sources,
 
     /// Write once and end
-    #[arg(long)]
+    #[arg(long, conflicts_with = "foreground")]
     once: bool,
+
+    /// Stay in the foreground, as systemd and containers want it
+    #[arg(long)]
+    foreground: bool,
 
     /// Print what was written as JSON
     #[arg(long)]
@@ -36,23 +40,17 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
-    if !arguments.once {
-        return Err(usage("keeping a mirror current is not supported yet")
-            .hint(format!(
-                "write it once, and again when you want it new: shelf mirror {} --once",
-                arguments.directory.display()
-            ))
-            .into());
-    }
-    let output = Output::MirrorOnce {
-        target: absolute(&arguments.directory)?,
+    let target = absolute(&arguments.directory)?;
+    let output = if arguments.once {
+        Output::MirrorOnce { target }
+    } else {
+        Output::Mirror { target }
     };
     let options = arguments.sources.options(environment, output)?;
-    diagnostics::print();
-    let mut announced = Ok(());
-    daemon::run::run(options, &mut |event| match event {
-        Event::Progress { message } => ui.progress(&message),
-        ready @ Event::Ready { .. } => announced = announce(&ready, arguments.json, ui),
-    })?;
-    announced
+    let place = if arguments.once || arguments.foreground {
+        Place::Here
+    } else {
+        Place::Background
+    };
+    start(options, place, arguments.json, ui)
 }

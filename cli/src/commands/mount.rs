@@ -4,14 +4,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use daemon::run::{Event, Output};
+use daemon::run::Output;
 use skills::problem::{Problem, ProblemKind};
 
-use super::sources::{Sources, announce};
+use super::sources::{Place, Sources, start};
 use crate::environment::{Environment, absolute};
 use crate::error::CommandResult;
 use crate::ui::Ui;
-use crate::{diagnostics, interrupt, launch};
 
 /// Mount a shelf and return when it can be read
 ///
@@ -57,18 +56,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         nonempty: arguments.nonempty,
     };
     let options = arguments.sources.options(environment, output)?;
-    if !arguments.foreground {
-        let interrupt = interrupt::catch()?;
-        let ready = launch::start(options, &interrupt, &mut |message| ui.progress(message))?;
-        return announce(&ready, arguments.json, ui);
-    }
-    diagnostics::print();
-    let mut announced = Ok(());
-    daemon::run::run(options, &mut |event| match event {
-        Event::Progress { message } => ui.progress(&message),
-        ready @ Event::Ready { .. } => announced = announce(&ready, arguments.json, ui),
-    })?;
-    announced
+    let place = if arguments.foreground {
+        Place::Here
+    } else {
+        Place::Background
+    };
+    start(options, place, arguments.json, ui)
 }
 
 /// Makes a directory that is missing. Anything else about it is for the mount to judge: only it can tell a stale mount.

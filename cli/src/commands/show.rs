@@ -1,14 +1,17 @@
 //! `shelf show`.
 
 use clap::Args;
-use daemon::protocol::{Describe, Description};
+use daemon::protocol::Description;
 
 use crate::environment::Environment;
 use crate::error::{CommandResult, usage};
+use crate::known::Known;
 use crate::selection::{Which, target};
 use crate::ui::Ui;
 
 /// Print a tool's definition or a skill's SKILL.md
+///
+/// Without a running shelf it is that of the configuration in use, as its server was listed last.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Example:\n  shelf show everything/echo\n  shelf show --schema everything/echo | jq .inputSchema"
@@ -31,15 +34,16 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
+    let mut usual = None;
     for (position, entry) in arguments.entries.iter().enumerate() {
-        let target = target(entry)?;
-        let mut client = arguments
-            .which
-            .connect(environment, target.path.as_deref())?;
-        let description = client.describe(&Describe {
-            entry: target.entry,
-            shown: true,
-        })?;
+        let target = target(entry, environment)?;
+        let find = || Known::find(&arguments.which, environment, target.path.as_deref());
+        let description = match &mut usual {
+            // A path leads to a shelf of its own.
+            _ if target.path.is_some() => find()?.describe(&target.entry)?,
+            Some(known) => Known::describe(known, &target.entry)?,
+            none => none.insert(find()?).describe(&target.entry)?,
+        };
         if arguments.json {
             ui.json(&description)?;
         } else if arguments.schema {

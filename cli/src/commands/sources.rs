@@ -10,7 +10,9 @@ use skills::problem::Problem;
 
 use crate::duration;
 use crate::environment::{Environment, absolute};
+use crate::error::CommandResult;
 use crate::ui::Ui;
+use crate::{diagnostics, interrupt, launch};
 
 /// Where tools and skills come from.
 #[derive(Args, Debug)]
@@ -66,12 +68,32 @@ impl Sources {
     }
 }
 
+/// Which process the daemon is.
+pub(super) enum Place {
+    /// This one.
+    Here,
+    /// One of its own.
+    Background,
+}
+
+/// Starts a daemon and says when it is ready; in this process, returns at its end.
+pub(super) fn start(options: Options, place: Place, json: bool, ui: &Ui) -> CommandResult {
+    if let Place::Background = place {
+        let interrupt = interrupt::catch()?;
+        let ready = launch::start(options, &interrupt, &mut |message| ui.progress(message))?;
+        return announce(&ready, json, ui);
+    }
+    diagnostics::print();
+    let mut announced = Ok(());
+    daemon::run::run(options, &mut |event| match event {
+        Event::Progress { message } => ui.progress(&message),
+        ready @ Event::Ready { .. } => announced = announce(&ready, json, ui),
+    })?;
+    announced
+}
+
 /// Says that a shelf is ready: where, how much is on it, how long it took, and what to look at.
-pub(crate) fn announce(
-    event: &Event,
-    json: bool,
-    ui: &Ui,
-) -> Result<(), crate::error::CommandError> {
+fn announce(event: &Event, json: bool, ui: &Ui) -> CommandResult {
     let Event::Ready {
         mount_point,
         entries,

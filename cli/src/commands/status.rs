@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use daemon::instance;
 use daemon::protocol::{OutputKind, Policy, ServerPhase, ServerStatus, Status};
 use skills::summary::one_line;
 
 use super::sources::count;
 use crate::environment::{Environment, absolute};
 use crate::error::CommandResult;
-use crate::selection::{Which, real};
+use crate::selection::{Which, elsewhere, real};
 use crate::ui::Ui;
 
 /// Show what a shelf serves, its servers, and what is wrong
@@ -19,7 +20,7 @@ use crate::ui::Ui;
     after_help = "Example:\n  shelf status\n  shelf status /mnt/tools --json | jq '.servers[]'"
 )]
 pub(crate) struct Arguments {
-    /// Any path in the mount of the shelf that is meant, when several run
+    /// Any path in the shelf that is meant, when several run
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
 
@@ -35,9 +36,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let path = arguments.directory.as_deref().map(absolute).transpose()?;
     let path = path.as_deref().map(real);
     if let Some(path) = &path
-        && daemon::mount_table::containing(path).is_none()
+        && instance::containing(&environment.runtime(), path)?.is_none()
     {
-        let problem = crate::selection::elsewhere("no shelf is mounted here");
+        let problem = elsewhere("no shelf is mounted here", environment);
         return Err(problem.at_file(path, None).into());
     }
     let status = arguments

@@ -6,14 +6,15 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use daemon::instance;
 use daemon::mount_table::{self, ShelfMount};
+use daemon::protocol::{About, OutputKind};
+use daemon::{instance, mirror};
 use rustix::mount::UnmountFlags;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::environment::{Environment, absolute};
 use crate::error::CommandResult;
-use crate::selection::{connect, elsewhere, real};
+use crate::selection::{Which, connect, elsewhere, real};
 use crate::ui::Ui;
 
 /// How long a daemon may take to unmount.
@@ -24,22 +25,41 @@ const INTERVAL: Duration = Duration::from_millis(10);
 
 /// End a shelf and unmount it
 ///
-/// Also clears what a daemon that was killed left mounted.
+/// Also clears what a daemon that was killed left mounted, and ends a mirror, whose files stay.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  shelf unmount /mnt/tools")]
+#[command(after_help = "Example:\n  shelf unmount /mnt/tools\n  shelf unmount --config .mcp.json")]
 pub(crate) struct Arguments {
-    /// Where it is mounted [default: ~/tools]
-    #[arg(value_name = "DIR")]
+    /// Where it is mounted or mirrored [default: ~/tools]
+    #[arg(value_name = "DIR", conflicts_with = "config")]
     directory: Option<PathBuf>,
+
+    /// End the shelf that serves this configuration, also one that a call started and that is mounted nowhere
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
+    let runtime = &environment.runtime();
+    if let Some(config) = &arguments.config {
+        let mut client = Which::serving(config).connect(environment, None)?;
+        let about = client.status()?.about;
+        client.stop()?;
+        return Ok(end_of(&about, runtime)?);
+    }
     let directory = match &arguments.directory {
         Some(directory) => absolute(directory)?,
         None => environment.default_mount_point()?,
     };
-    let mount = mounted_at(&directory)?;
-    let socket = instance::socket_path(&environment.runtime(), &mount.instance);
+    if let Some(about) = mirrored_at(&directory, runtime)? {
+        connect(
+            environment,
+            &instance::socket_path(runtime, &about.instance),
+        )?
+        .stop()?;
+        return Ok(end_of(&about, runtime)?);
+    }
+    let mount = mounted_at(&directory, environment)?;
+    let socket = instance::socket_path(runtime, &mount.instance);
     match connect(environment, &socket).and_then(|mut client| client.stop()) {
         Ok(()) => {}
         Err(problem) if problem.kind == ProblemKind::Daemon => {
@@ -50,12 +70,38 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         }
         Err(problem) => return Err(problem.into()),
     }
-    wait_until_gone(&mount)?;
-    Ok(())
+    Ok(wait_until_gone(&mount)?)
+}
+
+/// The daemon that keeps a mirror at a place.
+fn mirrored_at(directory: &Path, runtime: &Path) -> Result<Option<About>, Problem> {
+    let place = real(directory);
+    let is_here = |about: &About| {
+        let target = about.mount_point.as_deref();
+        about.output == OutputKind::Mirror && target.is_some_and(|target| real(target) == place)
+    };
+    Ok(instance::running(runtime)?.into_iter().find(is_here))
+}
+
+/// Waits for the end of a daemon that was told to end.
+fn end_of(about: &About, runtime: &Path) -> Result<(), Problem> {
+    let runs = || {
+        let running = instance::running(runtime).unwrap_or_default();
+        running.iter().any(|other| other.instance == about.instance)
+    };
+    let shows = || match (about.output, &about.mount_point) {
+        (OutputKind::Mount, _) => {
+            let mut mounts = mount_table::shelf_mounts().into_iter();
+            mounts.any(|mount| mount.instance == about.instance)
+        }
+        (OutputKind::Mirror, Some(target)) => mirror::is_held(target),
+        (OutputKind::Mirror | OutputKind::None, _) => false,
+    };
+    wait_while(|| runs() || shows(), "the daemon still runs")
 }
 
 /// The mount at a place. The place itself is not touched, for its daemon may hang; a link to it is followed.
-fn mounted_at(directory: &Path) -> Result<ShelfMount, Problem> {
+fn mounted_at(directory: &Path, environment: &Environment) -> Result<ShelfMount, Problem> {
     let place = match (directory.parent(), directory.file_name()) {
         _ if directory.is_symlink() => real(directory),
         (Some(parent), Some(name)) => real(parent).join(name),
@@ -72,7 +118,7 @@ fn mounted_at(directory: &Path) -> Result<ShelfMount, Problem> {
             "this lies in a shelf, it is not where one is mounted",
         )
         .hint(format!("shelf unmount {}", around.mount_point.display())),
-        None => elsewhere("no shelf is mounted here"),
+        None => elsewhere("no shelf is mounted here", environment),
     };
     Err(problem.at_file(directory, None))
 }
@@ -113,14 +159,17 @@ fn fusermount(mount_point: &Path) -> io::Result<()> {
 }
 
 fn wait_until_gone(mount: &ShelfMount) -> Result<(), Problem> {
+    let is_there = || mount_table::shelf_mounts().contains(mount);
+    wait_while(is_there, "it is still mounted")
+        .map_err(|problem| problem.at_file(&mount.mount_point, None))
+}
+
+fn wait_while(is_so: impl Fn() -> bool, what: &str) -> Result<(), Problem> {
     let deadline = Instant::now() + GONE;
-    while mount_table::shelf_mounts().contains(mount) {
+    while is_so() {
         if Instant::now() >= deadline {
-            return Err(Problem::new(
-                ProblemKind::Mount,
-                format!("it is still mounted after {} s", GONE.as_secs()),
-            )
-            .at_file(&mount.mount_point, None));
+            let message = format!("{what} after {} s", GONE.as_secs());
+            return Err(Problem::new(ProblemKind::Mount, message));
         }
         std::thread::sleep(INTERVAL);
     }

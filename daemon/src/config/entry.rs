@@ -48,11 +48,10 @@ pub(super) fn read(name: &ServerName, node: Node<'_>) -> Result<(ServerConfig, V
                 set_limit(&mut config.start_timeout, value, &what, &mut warnings)?;
             }
             "timeout" => set_limit(&mut config.timeout, value, &what, &mut warnings)?,
-            "idle" if value.text(&what).is_ok_and(|text| text == "never") => config.idle = None,
             "idle" => {
-                let mut idle = IDLE;
-                set_duration(&mut idle, value, &what, &mut warnings)?;
-                config.idle = Some(idle);
+                let (idle, warning) = self::idle(value, &what)?;
+                config.idle = idle;
+                warnings.extend(warning);
             }
             _ => {}
         }
@@ -167,6 +166,16 @@ fn set_duration(
             .hint("write a number with its unit, such as \"90s\" or \"10m\"")
     })?;
     Ok(())
+}
+
+/// A length of time after which what is idle ends, or `never`; and what is odd about it.
+pub(super) fn idle(node: Node<'_>, what: &str) -> Result<(Option<Duration>, Option<Fault>), Fault> {
+    if node.text(what).is_ok_and(|text| text == "never") {
+        return Ok((None, None));
+    }
+    let (mut idle, mut warnings) = (IDLE, Vec::new());
+    set_duration(&mut idle, node, what, &mut warnings)?;
+    Ok((Some(idle), warnings.pop()))
 }
 
 /// As [`set_duration`], for what would let nothing pass if it were 0.

@@ -12,12 +12,13 @@ use super::{Config, ServerConfig, Transport, entry, jsonc, node};
 use crate::access_log::Queries;
 
 /// The keys of a whole file.
-const SECTIONS: [&str; 6] = [
+const SECTIONS: [&str; 7] = [
     "servers",
     "mcpServers",
     "skills",
     "discovery",
     "index",
+    "daemon",
     "log",
 ];
 
@@ -63,6 +64,7 @@ impl Reader<'_> {
                 "skills" => self.skills(value),
                 "discovery" => self.discovery(value),
                 "index" => self.index(value),
+                "daemon" => self.daemon(value),
                 "log" => self.log(value),
                 // The file of another client may hold anything beside its servers.
                 _ if !own_format => Ok(()),
@@ -173,6 +175,20 @@ impl Reader<'_> {
                 "max-tokens" => count(value, "`max_tokens`")
                     .map(|max_tokens| self.config.index.max_tokens = max_tokens),
                 _ => Err(unknown_key(&key, "`index`", &["max_tokens"], value)),
+            };
+            self.note(done);
+        }
+        Ok(())
+    }
+
+    fn daemon(&mut self, node: Node<'_>) -> Result<(), Fault> {
+        for (key, value) in node.table("`daemon`")? {
+            let done = match key.as_str() {
+                "idle" => entry::idle(value, "`idle`").map(|(idle, warning)| {
+                    self.config.daemon.idle = idle;
+                    self.note(warning.map_or(Ok(()), Err));
+                }),
+                _ => Err(unknown_key(&key, "`daemon`", &["idle"], value)),
             };
             self.note(done);
         }

@@ -53,6 +53,7 @@ fn both_formats_give_the_same_model() {
           "skills": ["one", { "path": "/two", "name": "team" }, "~/three"],
           "discovery": { "depth": 3, "directories": 50 },
           "index": { "max_tokens": 100 },
+          "daemon": { "idle": "1m" },
           "log": { "queries": "hash", "values": true, "max_bytes": 1000 } }"#,
     );
     let from_toml = toml(
@@ -72,6 +73,8 @@ fn both_formats_give_the_same_model() {
         [discovery]
         depth = 3
         directories = 50
+        [daemon]
+        idle = "1m"
         [index]
         max-tokens = 100
         [log]
@@ -102,6 +105,7 @@ fn both_formats_give_the_same_model() {
         assert_eq!(config.skills[1].source.as_deref(), Some("team"));
         assert_eq!((config.limits.depth, config.limits.directories), (3, 50));
         assert_eq!(config.index.max_tokens, 100);
+        assert_eq!(config.daemon.idle, Some(Duration::from_secs(60)));
         let log = LogOptions {
             queries: Queries::Hash,
             values: true,

@@ -79,7 +79,7 @@ fn resident_memory() -> Option<u64> {
 }
 
 /// The entries that pass the filter.
-pub(super) fn list(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, Problem> {
+pub(crate) fn list(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, Problem> {
     let is_named = |server: &ServerName, wanted: &str| {
         server.as_str() == wanted || snapshot.server_file_name(server).as_deref() == Some(wanted)
     };
@@ -150,7 +150,7 @@ fn no_server(snapshot: &Snapshot, wanted: &str) -> Problem {
 }
 
 /// An entry in full.
-pub(super) fn describe(snapshot: &Snapshot, id_or_path: &str) -> Result<Description, Problem> {
+pub(crate) fn describe(snapshot: &Snapshot, id_or_path: &str) -> Result<Description, Problem> {
     let (id, entry) = find(snapshot, id_or_path)?;
     let kind = kind_of(&entry);
     let (text, tool) = match entry {
@@ -174,7 +174,10 @@ pub(super) fn describe(snapshot: &Snapshot, id_or_path: &str) -> Result<Descript
 
 /// Finds an entry that the caller may see; one that is hidden is not told apart from one that is not there.
 pub(super) fn find(snapshot: &Snapshot, id_or_path: &str) -> Result<(EntryId, Entry), Problem> {
-    let (id, entry) = snapshot.find(id_or_path)?;
+    let (id, entry) = snapshot.find(id_or_path).map_err(|problem| {
+        unknown_server(snapshot, id_or_path)
+            .map_or(problem, |(server, state)| not_known(server, state))
+    })?;
     if gate::visible(&entry) {
         return Ok((id, entry));
     }
@@ -182,6 +185,42 @@ pub(super) fn find(snapshot: &Snapshot, id_or_path: &str) -> Result<(EntryId, En
         ProblemKind::NotFound,
         format!("there is no entry `{id_or_path}`"),
     ))
+}
+
+/// The server that an entry would belong to, when that has not said its tools and so may have it.
+pub(crate) fn unknown_server<'a>(
+    snapshot: &'a Snapshot,
+    id_or_path: &str,
+) -> Option<(&'a Server, &'a ServerState)> {
+    let path = id_or_path.strip_prefix("./").unwrap_or(id_or_path);
+    let path = path.trim_start_matches('/');
+    let id = ["mcp/", ".schemas/"]
+        .iter()
+        .find_map(|top| path.strip_prefix(top))
+        .unwrap_or(path);
+    let (wanted, _) = id.split_once('/')?;
+    let mut servers = snapshot.sources.servers.values();
+    servers
+        .find(|(server, _)| {
+            server.definitions.is_none()
+                && snapshot.server_file_name(&server.name).as_deref() == Some(wanted)
+        })
+        .map(|(server, state)| (&**server, state))
+}
+
+fn not_known(server: &Server, state: &ServerState) -> Problem {
+    let (kind, why) = match &state.phase {
+        Phase::Failed(reason) => (ProblemKind::Server, format!("not known: {reason}")),
+        Phase::Disabled => (
+            ProblemKind::NotFound,
+            "not on the shelf: it is switched off in the configuration".to_owned(),
+        ),
+        Phase::Cold | Phase::Starting | Phase::Ready => {
+            (ProblemKind::NotFound, "not known yet".to_owned())
+        }
+    };
+    let message = format!("the tools of server `{}` are {why}", server.name);
+    Problem::new(kind, message).hint("see `shelf status`")
 }
 
 const fn kind_of(entry: &Entry) -> EntryKind {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use skills::problem::{Problem, ProblemKind};
 
 use super::{running, socket_path};
-use crate::mount_table;
-use crate::protocol::About;
+use crate::mount_table::{self, ShelfMount};
+use crate::protocol::{About, OutputKind};
 
 /// What a command knows of the daemon that it means; the first that is given decides.
 #[derive(Clone, Copy, Debug)]
@@ -16,11 +16,11 @@ pub struct Selector<'a> {
     pub runtime: &'a Path,
     /// `SHELF_SOCKET`.
     pub socket: Option<&'a Path>,
-    /// A path that may lie in a shelf mount; absolute.
+    /// A path that may lie in a shelf, mounted or mirrored; absolute, its links resolved.
     pub path: Option<&'a Path>,
     /// The configuration that the user named.
     pub config: Option<&'a Path>,
-    /// The user's own configuration, which decides only between several daemons.
+    /// The user's own configuration, which decides between several daemons, and whether one is meant that a call started.
     pub default_config: Option<&'a Path>,
 }
 
@@ -44,6 +44,8 @@ pub struct Found {
     pub socket: PathBuf,
     /// Where its mount lies that led to it.
     pub mount_point: Option<PathBuf>,
+    /// Whether it shows nothing and so ends by itself, maybe before it can be asked.
+    pub is_passing: bool,
 }
 
 /// Finds the daemon that a command means.
@@ -51,45 +53,91 @@ pub struct Found {
 /// # Errors
 /// [`ProblemKind::Daemon`] when there is none, with how to start one, or when there are several, with how to name one.
 pub fn find(selector: &Selector<'_>) -> Result<Found, Problem> {
+    look(selector)?.ok_or_else(|| none(selector.config))
+}
+
+/// Looks for the daemon that a command means; `None` when none runs.
+///
+/// # Errors
+/// [`ProblemKind::Daemon`] when there are several, with how to name one.
+pub fn look(selector: &Selector<'_>) -> Result<Option<Found>, Problem> {
     if let Some(socket) = selector.socket {
-        return Ok(Found {
+        return Ok(Some(Found {
             socket: socket.to_owned(),
             mount_point: None,
-        });
+            is_passing: false,
+        }));
     }
-    if let Some(mount) = selector.path.and_then(mount_table::containing) {
-        return Ok(Found {
-            socket: socket_path(selector.runtime, &mount.instance),
-            mount_point: Some(mount.mount_point),
-        });
+    if let Some(path) = selector.path
+        && let Some(shelf) = containing(selector.runtime, path)?
+    {
+        return Ok(Some(Found {
+            socket: socket_path(selector.runtime, &shelf.instance),
+            mount_point: Some(shelf.mount_point),
+            is_passing: false,
+        }));
     }
     let about = choose(running(selector.runtime)?, selector)?;
-    Ok(Found {
+    Ok(about.map(|about| Found {
         socket: socket_path(selector.runtime, &about.instance),
         mount_point: None,
-    })
+        is_passing: is_passing(&about),
+    }))
+}
+
+/// The shelf that a path with its links resolved lies in: mounted, or mirrored by a daemon that runs.
+///
+/// # Errors
+/// When the running daemons can't be listed.
+pub fn containing(runtime: &Path, path: &Path) -> Result<Option<ShelfMount>, Problem> {
+    if let Some(mount) = mount_table::containing(path) {
+        return Ok(Some(mount));
+    }
+    let mirrors = running(runtime)?.into_iter().filter_map(|about| {
+        let target = about.mount_point?;
+        (about.output == OutputKind::Mirror).then(|| ShelfMount {
+            mount_point: canonical(&target),
+            instance: about.instance,
+            root: "/".into(),
+        })
+    });
+    // The innermost, as with mounts.
+    Ok(mirrors
+        .filter(|mirror| path.starts_with(&mirror.mount_point))
+        .max_by_key(|mirror| mirror.mount_point.as_os_str().len()))
 }
 
 /// Chooses among the running daemons by their configuration.
-fn choose(mut candidates: Vec<About>, selector: &Selector<'_>) -> Result<About, Problem> {
-    if let Some(config) = selector.config {
-        let config = canonical(config);
-        candidates.retain(|about| about.config.as_ref() == Some(&config));
-    } else if let (true, Some(config)) = (candidates.len() > 1, selector.default_config) {
-        let config = canonical(config);
-        let serves = |about: &About| about.config.as_ref() == Some(&config);
-        if candidates.iter().any(serves) {
+fn choose(mut candidates: Vec<About>, selector: &Selector<'_>) -> Result<Option<About>, Problem> {
+    let named = selector.config.map(canonical);
+    let default = selector.default_config.map(canonical);
+    if named.is_some() {
+        candidates.retain(|about| about.config == named);
+    } else {
+        // One that a call with another configuration left running is nobody's choice.
+        candidates.retain(|about| !is_passing(about) || about.config == default);
+        let serves = |about: &About| default.is_some() && about.config == default;
+        if candidates.iter().any(serves) && candidates.len() > 1 {
             candidates.retain(serves);
         }
     }
-    match (candidates.pop(), candidates.is_empty()) {
-        (Some(only), true) => Ok(only),
-        (None, _) => Err(none(selector.config)),
-        (Some(last), false) => {
+    if candidates.iter().all(is_passing) {
+        // They serve the same, so that any will do; the newest is of the version that was installed last.
+        candidates.drain(..candidates.len().saturating_sub(1));
+    } else {
+        candidates.retain(|about| !is_passing(about));
+    }
+    match candidates.pop() {
+        Some(last) if !candidates.is_empty() => {
             candidates.push(last);
             Err(several(&candidates))
         }
+        only => Ok(only),
     }
+}
+
+fn is_passing(about: &About) -> bool {
+    about.output == OutputKind::None
 }
 
 fn canonical(path: &Path) -> PathBuf {
@@ -121,7 +169,7 @@ fn several(candidates: &[About]) -> Problem {
         };
         let _ = write!(
             message,
-            "\n  {}: mounted at {}, configuration {}",
+            "\n  {}: shown at {}, configuration {}",
             about.instance,
             shown(&about.mount_point),
             shown(&about.config),

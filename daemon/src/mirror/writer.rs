@@ -17,11 +17,11 @@ use rustix::io::Errno;
 use skills::problem::{Problem, ProblemKind};
 use skills::tree::{Content, Directory, File as TreeFile, Link, Node, SourceFile};
 
-use super::MirrorReport;
 use super::attributes::{is_time, set_mode_and_time, timestamps};
 use super::directory::{open_child, open_parent};
 use super::found::Found;
 use super::manifest::{Manifest, Written, digest};
+use super::{Before, MirrorReport};
 use crate::source_file::{OpenSource, SourceError};
 
 /// What a file or link is called until it is whole. One is enough: a mirror has one writer.
@@ -34,20 +34,30 @@ const REMOVE_IT: &str = "remove it when it is not needed";
 pub(super) struct Writer<'a> {
     target: &'a Path,
     manifest: &'a mut Manifest,
+    before: Option<&'a Before>,
     report: MirrorReport,
+    /// The paths that are not as the tree has them.
+    troubled: Vec<Vec<u8>>,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(target: &'a Path, manifest: &'a mut Manifest) -> Self {
+    pub(super) fn new(
+        target: &'a Path,
+        manifest: &'a mut Manifest,
+        before: Option<&'a Before>,
+    ) -> Self {
         Self {
             target,
             manifest,
+            before,
             report: MirrorReport::default(),
+            troubled: Vec::new(),
         }
     }
 
-    pub(super) fn into_report(self) -> MirrorReport {
-        self.report
+    /// What was done, and the paths that are not as the tree has them.
+    pub(super) fn finish(self) -> (MirrorReport, Vec<Vec<u8>>) {
+        (self.report, self.troubled)
     }
 
     /// Removes what the tree no longer has, or has as something else, where it is as it was written.
@@ -113,10 +123,17 @@ impl<'a> Writer<'a> {
 
     /// Writes what is not there yet or differs.
     pub(super) fn write_tree(&mut self, root: &OwnedFd, tree: &Directory) {
-        self.write_children(root.as_fd(), tree, &[]);
+        let before = self.before.map(|before| &*before.tree);
+        self.write_children(root.as_fd(), tree, before, &[]);
     }
 
-    fn write_children(&mut self, parent: BorrowedFd<'_>, directory: &Directory, above: &[u8]) {
+    fn write_children(
+        &mut self,
+        parent: BorrowedFd<'_>,
+        directory: &Directory,
+        before: Option<&Directory>,
+        above: &[u8],
+    ) {
         for (name, node) in directory.children() {
             let mut path = above.to_vec();
             if !above.is_empty() {
@@ -124,7 +141,10 @@ impl<'a> Writer<'a> {
             }
             path.extend_from_slice(name);
             let result = match node {
-                Node::Directory(directory) => self.write_directory(parent, name, &path, directory),
+                Node::Directory(directory) => {
+                    let before = before.and_then(|before| before.get(name));
+                    self.write_directory(parent, name, &path, directory, before)
+                }
                 Node::Link(link) => self.write_link(parent, name, &path, link),
                 Node::File(file) => self.write_file(parent, name, &path, file),
             };
@@ -139,10 +159,20 @@ impl<'a> Writer<'a> {
         parent: BorrowedFd<'_>,
         name: &[u8],
         path: &[u8],
-        directory: &Directory,
+        directory: &Arc<Directory>,
+        before: Option<&Node>,
     ) -> io::Result<()> {
+        let before = match before {
+            Some(Node::Directory(before)) => Some(before),
+            Some(Node::File(_) | Node::Link(_)) | None => None,
+        };
         match Found::at(parent, name)? {
-            Found::Directory => {}
+            Found::Directory => {
+                let is_same = before.is_some_and(|before| Arc::ptr_eq(before, directory));
+                if is_same && !self.was_troubled(path) {
+                    return Ok(());
+                }
+            }
             Found::Nothing => {
                 self.manifest.announce(path, Written::Directory)?;
                 mkdirat(parent, name, Mode::from_raw_mode(0o755))?;
@@ -157,7 +187,7 @@ impl<'a> Writer<'a> {
             }
         }
         let opened = open_child(parent, name)?;
-        self.write_children(opened.as_fd(), directory, path);
+        self.write_children(opened.as_fd(), directory, before.map(Arc::as_ref), path);
         let is_ours = Found::Directory.is_among(self.manifest.of(path));
         if is_ours && !is_time(&fstat(&opened)?, directory.modified) {
             futimens(&opened, &timestamps(directory.modified))?;
@@ -289,13 +319,26 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// Whether something at or below a path was not as the tree had it.
+    fn was_troubled(&self, path: &[u8]) -> bool {
+        let is_below = |troubled: &Vec<u8>| {
+            troubled
+                .strip_prefix(path)
+                .is_some_and(|rest| rest.first().is_none_or(|byte| *byte == b'/'))
+        };
+        self.before
+            .is_some_and(|before| before.troubled.iter().any(is_below))
+    }
+
     fn kept(&mut self, path: &[u8], why: &str, hint: &str) {
+        self.troubled.push(path.to_vec());
         let path = self.target.join(OsStr::from_bytes(path));
         let problem = Problem::new(ProblemKind::Collision, why).at_file(path, None);
         self.report.problems.push(problem.hint(hint));
     }
 
     fn failed(&mut self, path: &[u8], error: &io::Error) {
+        self.troubled.push(path.to_vec());
         let path = self.target.join(OsStr::from_bytes(path));
         let problem = Problem::new(
             ProblemKind::Unreadable,

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use skills::problem::{Problem, ProblemKind};
+use skills::server::{Phase, ServerState};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::config_watch::ConfigWatch;
+use super::mirroring::Keeper;
 use super::output::{self, Watcher};
 use super::sources::Sources;
 use super::{Event, Options, Output, first_listing, identity, internal};
@@ -22,7 +24,7 @@ use crate::config::Config;
 use crate::control::{self, Context, Validators};
 use crate::instance;
 use crate::journal::{Journal, SeenFile};
-use crate::mirror;
+use crate::mirror::Mirror;
 use crate::mount::{Mount, MountOptions};
 use crate::protocol::About;
 
@@ -34,13 +36,22 @@ pub(super) struct Daemon {
     sources: Arc<Sources>,
     log: AccessLog,
     callers: Arc<Callers>,
+    /// After how long without a connection it ends when it shows nothing; `None` is never.
+    idle: Option<Duration>,
     shutdown: CancellationToken,
+}
+
+/// Where the tree is shown by now.
+enum Shown {
+    Mounted(Arc<Mount>),
+    Mirrored(Keeper),
+    Nowhere,
 }
 
 impl Daemon {
     pub(super) async fn start(options: &Options, config: &Config) -> Result<Self, Problem> {
         let directories = &options.surroundings.directories;
-        let name = identity::configuration_name(options);
+        let name = identity::configuration_name(options.config.as_deref(), &options.skills);
         let about = identity::about(options, config)?;
         if let Some(target) = options.output.target() {
             identity::refuse_roots_around(target, &about.skills)?;
@@ -53,8 +64,7 @@ impl Daemon {
             .map_err(|error| internal("the catalog's thread could not be started", &error))?;
 
         let cache = DefinitionCache::open(&directories.cache, &name)?;
-        let (given, surroundings) = (options.skills.clone(), options.surroundings.clone());
-        let sources = Sources::start(config, given, surroundings, cache, updates.clone()).await;
+        let sources = Sources::start(config, options, cache, updates.clone()).await;
         settle(&updates, |done| SourceUpdate::Flush { done }).await;
         Ok(Self {
             about,
@@ -63,6 +73,7 @@ impl Daemon {
             sources: Arc::new(sources),
             log,
             callers: Arc::default(),
+            idle: config.daemon.idle,
             shutdown: CancellationToken::new(),
         })
     }
@@ -76,7 +87,7 @@ impl Daemon {
     ) -> Result<(), Problem> {
         // Before there is a mount that a signal could leave behind.
         let ended = end_on_signals(self.shutdown.clone())?;
-        let mount = match &options.output {
+        let shown = match &options.output {
             Output::Mount {
                 mount_point,
                 allow_other,
@@ -88,7 +99,7 @@ impl Daemon {
                     nonempty: *nonempty,
                 };
                 let (watcher, gone) = (self.watcher(), &self.shutdown);
-                Some(output::mount(
+                Shown::Mounted(output::mount(
                     mount_point,
                     &mount_options,
                     &self.snapshots,
@@ -96,29 +107,62 @@ impl Daemon {
                     gone,
                 )?)
             }
-            Output::None => None,
+            Output::Mirror { target } => {
+                let state = &options.surroundings.directories.state;
+                let manifest = identity::manifest_path(state, target);
+                let (snapshots, updates) = (&self.snapshots, &self.updates);
+                let gone = &self.shutdown;
+                Shown::Mirrored(Keeper::start(target, &manifest, snapshots, updates, gone)?)
+            }
+            Output::None => Shown::Nowhere,
             Output::MirrorOnce { target } => {
                 return self.mirror_once(target, options, started, on_event).await;
             }
         };
-        let attended = self
-            .attend(options, mount.as_ref(), watch, started, on_event)
-            .await;
+        let attended = self.attend(options, &shown, watch, started, on_event).await;
         ended.abort();
-        // The mount goes first and does not wait for servers that are slow to end.
-        if let Some(mount) = mount {
-            let _ = tokio::task::spawn_blocking(move || mount.stop()).await;
-        }
-        self.sources.servers.stop().await;
+        self.end(shown).await;
         let _ = attended?.await;
         Ok(())
+    }
+
+    /// Ends the output and the servers.
+    async fn end(&self, shown: Shown) {
+        match shown {
+            // The mount goes first and does not wait for servers that are slow to end.
+            Shown::Mounted(mount) => {
+                let _ = tokio::task::spawn_blocking(move || mount.stop()).await;
+                self.sources.servers.stop().await;
+            }
+            Shown::Mirrored(keeper) => {
+                self.sources.servers.stop().await;
+                keeper.stop(self.say_cold().await).await;
+            }
+            Shown::Nowhere => self.sources.servers.stop().await,
+        }
+    }
+
+    /// Says of every server that it does not run, for what is left behind to be true; returns the generation that says so.
+    async fn say_cold(&self) -> u64 {
+        for (name, (_, state)) in &self.snapshots.current().sources.servers {
+            if matches!(state.phase, Phase::Starting | Phase::Ready) {
+                let state = ServerState {
+                    phase: Phase::Cold,
+                    stale: state.stale,
+                };
+                let name = name.clone();
+                // The catalog ends after this.
+                let _ = self.updates.send(SourceUpdate::State { name, state });
+            }
+        }
+        settle(&self.updates, |done| SourceUpdate::Flush { done }).await
     }
 
     /// Answers requests until the shutdown; what is still being answered then ends with the task that is returned.
     async fn attend(
         &self,
         options: &Options,
-        mount: Option<&Arc<Mount>>,
+        shown: &Shown,
         watch: Option<ConfigWatch>,
         started: Instant,
         on_event: &mut dyn FnMut(Event),
@@ -137,11 +181,14 @@ impl Daemon {
             shutdown: self.shutdown.clone(),
             validators: Validators::default(),
         });
-        let serving = tokio::spawn(control::serve(listener, context));
+        let idle = self.idle.filter(|_| matches!(shown, Shown::Nowhere));
+        let serving = tokio::spawn(control::serve(listener, context, idle));
 
         self.first_listing(options.wait, on_event).await;
-        if let Some(mount) = mount {
-            self.settle_mount(mount).await;
+        match shown {
+            Shown::Mounted(mount) => self.settle_mount(mount).await,
+            Shown::Mirrored(keeper) => self.settle_mirror(keeper).await,
+            Shown::Nowhere => {}
         }
         on_event(self.ready(self.about.mount_point.clone(), started));
 
@@ -168,6 +215,17 @@ impl Daemon {
             mount.settle(snapshot.generation);
         });
         let _ = settled.await;
+    }
+
+    /// The same for a mirror, whose own problems are announced, too.
+    async fn settle_mirror(&self, keeper: &Keeper) {
+        let flush = |done| SourceUpdate::Flush { done };
+        let generation = settle(&self.updates, flush).await;
+        tokio::select! {
+            () = keeper.settle(generation) => {}
+            () = self.shutdown.cancelled() => {}
+        }
+        settle(&self.updates, flush).await;
     }
 
     async fn first_listing(
@@ -222,7 +280,7 @@ impl Daemon {
         settle(&self.updates, |done| SourceUpdate::Flush { done }).await;
         let tree = Arc::clone(&self.snapshots.current().tree);
         let manifest = identity::manifest_path(&options.surroundings.directories.state, target);
-        let report = tokio::task::block_in_place(|| mirror::write_once(&tree, target, &manifest))?;
+        let report = tokio::task::block_in_place(|| Mirror::open(target, &manifest)?.write(&tree))?;
         let Event::Ready {
             mount_point,
             entries,
@@ -252,15 +310,16 @@ impl Daemon {
     }
 }
 
-/// Waits until everything sent before is published.
-async fn settle(updates: &Updates, ask: fn(Done) -> SourceUpdate) {
+/// Waits until everything sent before is published, and returns the generation.
+async fn settle(updates: &Updates, ask: fn(Done) -> SourceUpdate) -> u64 {
     let (done, published) = oneshot::channel();
     let done = Done::new(move |generation| {
         let _ = done.send(generation);
     });
-    if updates.send(ask(done)).is_ok() {
-        let _ = published.await;
+    if updates.send(ask(done)).is_err() {
+        return 0;
     }
+    published.await.unwrap_or_default()
 }
 
 /// Cancels the token at SIGTERM, SIGINT or SIGHUP (a terminal that goes away).

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use skills::server::Phase;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -49,8 +48,10 @@ pub(super) async fn run(
 /// The servers that may still answer: definitions unknown, and neither failed nor disabled.
 pub(super) fn pending(snapshots: &Snapshots) -> Vec<String> {
     let snapshot = snapshots.current();
-    let unknown = snapshot.sources.servers.values().filter(|(server, state)| {
-        server.definitions.is_none() && !matches!(state.phase, Phase::Failed(_) | Phase::Disabled)
-    });
+    let unknown = snapshot
+        .sources
+        .servers
+        .values()
+        .filter(|(server, state)| server.definitions.is_none() && state.may_answer());
     unknown.map(|(server, _)| server.name.to_string()).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
 
 use super::{Options, Output};
@@ -10,15 +11,15 @@ use crate::instance;
 use crate::protocol::{About, OutputKind};
 
 /// What tells the state of one configuration from that of another: a hash of its canonical path, or of the roots alone.
-pub(super) fn configuration_name(options: &Options) -> String {
+pub(crate) fn configuration_name(config: Option<&Path>, skills: &[SkillRoot]) -> String {
     let mut hasher = blake3::Hasher::new();
-    match &options.config {
+    match config {
         Some(config) => {
-            let path = config.canonicalize().unwrap_or_else(|_| config.clone());
+            let path = config.canonicalize().unwrap_or_else(|_| config.to_owned());
             hasher.update(path.as_os_str().as_encoded_bytes());
         }
         None => {
-            for root in &options.skills {
+            for root in skills {
                 hasher
                     .update(root.path.as_os_str().as_encoded_bytes())
                     .update(b"\0");
@@ -39,6 +40,8 @@ pub(super) fn manifest_path(state: &Path, target: &Path) -> PathBuf {
 pub(super) fn about(options: &Options, config: &Config) -> Result<About, Problem> {
     let (mount_point, output) = match &options.output {
         Output::Mount { mount_point, .. } => (Some(mount_point.clone()), OutputKind::Mount),
+        Output::Mirror { target } => (Some(target.clone()), OutputKind::Mirror),
+        // It is done before anybody could ask for it.
         Output::MirrorOnce { .. } => (None, OutputKind::Mirror),
         Output::None => (None, OutputKind::None),
     };

@@ -9,9 +9,10 @@ use crate::cache::DefinitionCache;
 use crate::catalog::{SourceUpdate, Updates};
 use crate::config::{Config, Transport};
 use crate::mount_table;
+use crate::run::{Options, Output};
 use crate::servers::Servers;
 use crate::skill_source::SkillSource;
-use crate::surroundings::{Environment, Surroundings};
+use crate::surroundings::Environment;
 
 /// The sources of one daemon.
 pub(super) struct Sources {
@@ -28,16 +29,21 @@ impl Sources {
     /// Says everything that is known without starting anything: the skills, and the servers from the cache.
     pub(super) async fn start(
         config: &Config,
-        given: Vec<SkillRoot>,
-        surroundings: Surroundings,
+        options: &Options,
         cache: DefinitionCache,
         updates: Updates,
     ) -> Self {
+        let (given, surroundings) = (options.skills.clone(), options.surroundings.clone());
         let environment = surroundings.environment.clone();
         let roots = roots(&given, config);
+        let own = match &options.output {
+            Output::Mirror { target } | Output::MirrorOnce { target } => Some(target.clone()),
+            // It stands in the mount table.
+            Output::Mount { .. } | Output::None => None,
+        };
         let (limits, to) = (config.limits, updates.clone());
         // The scan and the reading of the cache have nothing in common but the time they take.
-        let scan = tokio::task::spawn_blocking(move || SkillSource::start(roots, limits, to));
+        let scan = tokio::task::spawn_blocking(move || SkillSource::start(roots, own, limits, to));
         let servers = Servers::new(surroundings, cache, updates.clone());
         servers.configure(config).await;
         let skills = scan
@@ -100,12 +106,12 @@ impl Sources {
 }
 
 /// The skill roots in order of precedence: the command line's, then the configuration's.
-fn roots(given: &[SkillRoot], config: &Config) -> Vec<SkillRoot> {
+pub(crate) fn roots(given: &[SkillRoot], config: &Config) -> Vec<SkillRoot> {
     given.iter().chain(&config.skills).cloned().collect()
 }
 
 /// Reads the configuration, refusing one that lies in a shelf mount: the daemon must never read its own mount.
-pub(super) fn load(path: Option<&Path>, environment: &Environment) -> Result<Config, Problem> {
+pub(crate) fn load(path: Option<&Path>, environment: &Environment) -> Result<Config, Problem> {
     let Some(path) = path else {
         return Ok(Config::default());
     };

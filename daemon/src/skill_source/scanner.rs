@@ -15,6 +15,8 @@ use crate::mount_table::ShelfMount;
 #[derive(Debug)]
 pub(super) struct Scanner {
     mounts: fn() -> Vec<ShelfMount>,
+    /// Where the daemon writes its mirror.
+    own: Option<PathBuf>,
     limits: Limits,
     updates: Updates,
     /// How many scans have begun.
@@ -36,11 +38,13 @@ impl Scanner {
     pub(super) fn new(
         mounts: fn() -> Vec<ShelfMount>,
         roots: Vec<SkillRoot>,
+        own: Option<PathBuf>,
         limits: Limits,
         updates: Updates,
     ) -> Self {
         Self {
             mounts,
+            own: own.map(|own| own.canonicalize().unwrap_or(own)),
             limits,
             updates,
             begun: AtomicU64::new(0),
@@ -92,6 +96,7 @@ impl Scanner {
         let mounts: Vec<PathBuf> = (self.mounts)()
             .into_iter()
             .map(|mount| mount.mount_point)
+            .chain(self.own.clone())
             .collect();
         let (roots, refused) = refuse_mounts(&state.roots, &mounts);
         state.found = discover_outside(&roots, self.limits, &mounts, &state.found.skills);

@@ -39,7 +39,7 @@ impl Shelf {
         prepare(directory.path());
         let (sender, updates) = unbounded_channel();
         let roots = vec![root(directory.path().join("root"))];
-        let source = SkillSource::start_on(machine, roots, Limits::default(), sender);
+        let source = SkillSource::start_on(machine, roots, None, Limits::default(), sender);
         let mut shelf = Self {
             directory,
             source,

@@ -1,0 +1,67 @@
+//! What can be told without changing anything: by the daemon that is meant, and without one from the cache.
+
+use std::path::Path;
+
+use daemon::client::Client;
+use daemon::offline::OfflineShelf;
+use daemon::protocol::{Describe, Description, ListFilter, Listing};
+use skills::problem::Problem;
+
+use crate::environment::Environment;
+use crate::selection::Which;
+
+/// Where answers come from.
+#[derive(Debug)]
+pub(crate) enum Known {
+    /// A daemon, which logs what it was asked.
+    Running(Client),
+    /// The cache: nothing is started, and nobody is told.
+    Offline(Box<OfflineShelf>),
+}
+
+impl Known {
+    /// Takes the daemon that is meant, else the configuration in use; a path in a shelf leads to its daemon alone.
+    pub(crate) fn find(
+        which: &Which,
+        environment: &Environment,
+        path: Option<&Path>,
+    ) -> Result<Self, Problem> {
+        if let Some(client) = which.connect_if_running(environment, path)? {
+            return Ok(Self::Running(client));
+        }
+        let (config, skills) = which.configuration(environment)?;
+        let surroundings = environment.surroundings()?;
+        let shelf = OfflineShelf::read(&surroundings, config.as_deref(), &skills)?;
+        Ok(Self::Offline(Box::new(shelf)))
+    }
+
+    /// The entries that pass the filter.
+    pub(crate) fn list(&mut self, filter: &ListFilter) -> Result<Listing, Problem> {
+        match self {
+            Self::Running(client) => client.list(filter),
+            Self::Offline(shelf) => shelf.list(filter),
+        }
+    }
+
+    /// An entry that somebody reads.
+    pub(crate) fn describe(&mut self, entry: &str) -> Result<Description, Problem> {
+        match self {
+            Self::Running(client) => client.describe(&Describe {
+                entry: entry.to_owned(),
+                shown: true,
+                wait_ms: 0,
+            }),
+            Self::Offline(shelf) => shelf.describe(entry),
+        }
+    }
+
+    /// How a user learns what is not known yet.
+    pub(crate) const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Running(_) => "see shelf status",
+            Self::Offline(_) => {
+                "no shelf runs that would ask it; shelf call, mount or mirror start one"
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! A daemon for a call, started when none runs.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::time::Duration;
+
+use daemon::client::Client;
+use daemon::instance::StartLock;
+use daemon::run::{Options, Output};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use skills::problem::{Problem, ProblemKind};
+
+use crate::environment::Environment;
+use crate::launch;
+use crate::selection::Which;
+use crate::ui::Ui;
+
+/// How long to wait between two looks while somebody else starts the daemon.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// Connects to the daemon that is meant. Where none runs, one is started for the configuration in use, which ends by itself
+/// when it has been idle. Of many commands that do this at the same time one starts it, and all of them use it.
+pub(crate) fn connect(
+    which: &Which,
+    environment: &Environment,
+    path: Option<&Path>,
+    interrupt: &OwnedFd,
+    ui: &Ui,
+) -> Result<Client, Problem> {
+    loop {
+        if let Some(client) = which.connect_if_running(environment, path)? {
+            return Ok(client);
+        }
+        let options = options(which, environment)?;
+        let Some(_lock) = StartLock::take(&options.surroundings.directories.runtime)? else {
+            pause(interrupt)?;
+            continue;
+        };
+        // Somebody may have started it, and let go of the lock, since the look above.
+        if let Some(client) = which.connect_if_running(environment, path)? {
+            return Ok(client);
+        }
+        launch::start(options, interrupt, &mut |message| ui.progress(message))?;
+        // The lock is held for a moment longer: by now the others find it.
+        return which.connect(environment, path);
+    }
+}
+
+fn options(which: &Which, environment: &Environment) -> Result<Options, Problem> {
+    let (config, skills) = which.configuration(environment)?;
+    if config.is_none() {
+        // There is no server to call, and nothing to say but that.
+        return which.connect(environment, None).and(Err(Problem::new(
+            ProblemKind::Daemon,
+            "the shelf that was started meanwhile has no configuration",
+        )));
+    }
+    Ok(Options {
+        surroundings: environment.surroundings()?,
+        config,
+        skills,
+        output: Output::None,
+        // The call waits for its own server alone.
+        wait: Duration::ZERO,
+    })
+}
+
+fn pause(interrupt: &OwnedFd) -> Result<(), Problem> {
+    let mut watched = [PollFd::from_borrowed_fd(interrupt.as_fd(), PollFlags::IN)];
+    let timeout = Timespec::try_from(INTERVAL).expect("a few milliseconds are a time");
+    match poll(&mut watched, Some(&timeout)) {
+        Ok(0) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Ok(_) => Err(Problem::new(
+            ProblemKind::Interrupted,
+            "interrupted while another command was starting the daemon",
+        )),
+        Err(error) => Err(Problem::new(
+            ProblemKind::Internal,
+            format!("signals can't be waited for: {error}"),
+        )),
+    }
+}

@@ -1,0 +1,140 @@
+//! What is known of a configuration without a daemon: skills scanned now, definitions as they were listed last.
+//!
+//! Nothing is started, nothing is written, and nothing is logged.
+
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::SystemTime;
+
+use skills::catalog::{FirstSeen, Snapshot, Sources};
+use skills::discovery::{SkillRoot, discover_outside};
+use skills::entry_id::ServerName;
+use skills::problem::Problem;
+use skills::server::{Phase, Server, ServerState};
+use skills::skill::Skill;
+
+use crate::cache::CachedDefinitions;
+use crate::config::{Config, ServerConfig};
+use crate::control::methods;
+use crate::mount_table;
+use crate::protocol::{Description, ListFilter, Listing};
+use crate::run::{configuration_name, load_config, skill_roots};
+use crate::surroundings::Surroundings;
+
+/// A shelf that nobody serves.
+#[derive(Debug)]
+pub struct OfflineShelf {
+    snapshot: Snapshot,
+}
+
+/// Times are not shown, so none is remembered.
+struct NeverSeen;
+
+impl FirstSeen for NeverSeen {
+    fn first_seen(&mut self, _path: &str, _hash: &[u8; 32]) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+}
+
+impl OfflineShelf {
+    /// Reads what a daemon with this configuration and these skill roots would know before it started anything.
+    ///
+    /// # Errors
+    /// When the configuration can't be read.
+    pub fn read(
+        surroundings: &Surroundings,
+        config: Option<&Path>,
+        skills: &[SkillRoot],
+    ) -> Result<Self, Problem> {
+        let name = configuration_name(config, skills);
+        let config = load_config(config, &surroundings.environment)?;
+        let cache = CachedDefinitions::new(&surroundings.directories.cache, &name);
+        // The two have nothing in common but the time they take.
+        let (skills, servers) = thread::scope(|scope| {
+            let scan = scope.spawn(|| scan(skills, &config));
+            let servers = servers(&config, &cache);
+            (scan.join().expect("a scan does not panic"), servers)
+        });
+        let sources = Sources {
+            servers: servers
+                .into_iter()
+                .map(|(server, state)| (server.name.clone(), (server, state)))
+                .collect(),
+            skills,
+            ..Sources::default()
+        };
+        let snapshot = Snapshot::build(None, sources, config.index, &mut NeverSeen);
+        Ok(Self { snapshot })
+    }
+
+    /// What it was made into.
+    pub const fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The entries that pass the filter, as a daemon would list them.
+    ///
+    /// # Errors
+    /// When the filter names a server that is not configured.
+    pub fn list(&self, filter: &ListFilter) -> Result<Listing, Problem> {
+        methods::list(&self.snapshot, filter)
+    }
+
+    /// An entry in full, as a daemon would describe it.
+    ///
+    /// # Errors
+    /// When there is no such entry, or its server is not known.
+    pub fn describe(&self, id_or_path: &str) -> Result<Description, Problem> {
+        methods::describe(&self.snapshot, id_or_path).map_err(|problem| {
+            match methods::unknown_server(&self.snapshot, id_or_path) {
+                Some((_, state)) if state.may_answer() => problem.hint(
+                    "no shelf runs that would ask it; `shelf call`, `mount` or `mirror` start one",
+                ),
+                _ => problem,
+            }
+        })
+    }
+}
+
+fn scan(given: &[SkillRoot], config: &Config) -> Vec<Arc<Skill>> {
+    let mounts: Vec<_> = mount_table::shelf_mounts()
+        .into_iter()
+        .map(|mount| mount.mount_point)
+        .collect();
+    discover_outside(&skill_roots(given, config), config.limits, &mounts, &[]).skills
+}
+
+/// Every configured server with what the cache has of it, read on every core: that is most of the time.
+fn servers(config: &Config, cache: &CachedDefinitions) -> Vec<(Arc<Server>, ServerState)> {
+    let path = config.path.as_deref().unwrap_or(Path::new(""));
+    let directory = path.parent().unwrap_or(path);
+    let read = |(name, server): &(&ServerName, &ServerConfig)| {
+        let cached = (!server.disabled).then(|| cache.load(name)).flatten();
+        let phase = if server.disabled {
+            Phase::Disabled
+        } else {
+            Phase::Cold
+        };
+        let server = Server {
+            name: (*name).clone(),
+            directory: directory.to_owned(),
+            definitions: cached.map(|cached| cached.definitions),
+        };
+        (Arc::new(server), ServerState { phase, stale: None })
+    };
+    let entries: Vec<_> = config.servers.iter().collect();
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = entries.len().div_ceil(cores).max(1);
+    thread::scope(|scope| {
+        let workers: Vec<_> = entries
+            .chunks(share)
+            .map(|part| scope.spawn(move || part.iter().map(read).collect::<Vec<_>>()))
+            .collect();
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().expect("reading a cache does not panic"))
+            .collect()
+    })
+}
