@@ -6,6 +6,7 @@
     reason = "clippy takes what the tests here share for production code"
 )]
 
+mod alone;
 mod calling;
 mod catalog;
 mod changes;
@@ -15,6 +16,7 @@ mod guard;
 mod lifecycle;
 mod log;
 mod mirror;
+mod mirroring;
 mod mounting;
 mod opening;
 mod reading;

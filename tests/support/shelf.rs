@@ -165,6 +165,17 @@ impl Shelf {
         finished
     }
 
+    /// Keeps a mirror where a mount would be, with the configuration and the skills of the place; that has to work.
+    #[track_caller]
+    pub(crate) fn mirror(&self) -> Finished {
+        let mirror = [
+            "mirror", "mount", "--config", "mcp.json", "--skills", "skills",
+        ];
+        let finished = self.run(&mirror);
+        assert_eq!(finished.code, 0, "{}", finished.stderr);
+        finished
+    }
+
     /// Unmounts; that has to work, and to leave nothing.
     #[track_caller]
     pub(crate) fn unmount(&self) {
