@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use skills::problem::ProblemKind;
 
-use super::{Selector, find, new_id, prepare_directory, register, running, socket_path};
+use super::{
+    Selector, StartLock, containing, find, look, new_id, prepare_directory, register, running,
+    socket_path,
+};
 use crate::protocol::{About, OutputKind};
 
 fn about(instance: &str, config: Option<&Path>) -> About {
@@ -142,4 +145,85 @@ fn a_named_socket_decides() {
         ..Selector::new(Path::new("/nowhere"))
     };
     assert_eq!(find(&selector).unwrap().socket, Path::new("/some/socket"));
+}
+
+/// A daemon that shows nothing, or a mirror.
+fn other(instance: &str, config: &Path, output: OutputKind, target: Option<&Path>) -> About {
+    About {
+        output,
+        mount_point: target.map(Path::to_owned),
+        ..about(instance, Some(config))
+    }
+}
+
+#[test]
+fn a_daemon_that_shows_nothing_is_meant_only_by_its_configuration() {
+    let runtime = tempfile::tempdir().unwrap();
+    let (mine, theirs) = (Path::new("/mine.json"), Path::new("/theirs.json"));
+    let passing = other("passing", mine, OutputKind::None, None);
+    let (_passing, _a) = register(runtime.path(), &passing).unwrap();
+    let selector = Selector::new(runtime.path());
+    assert_eq!(look(&selector).unwrap(), None);
+    let default = |config| Selector {
+        default_config: Some(config),
+        ..selector
+    };
+    assert_eq!(look(&default(theirs)).unwrap(), None);
+    let found = look(&default(mine)).unwrap().unwrap();
+    assert!(found.is_passing && found.socket.ends_with("passing.sock"));
+
+    // Another one beside it is no choice to be made, and one that is shown comes before both.
+    let passing = About {
+        started: jiff::Timestamp::from_second(1).unwrap(),
+        ..other("newer", mine, OutputKind::None, None)
+    };
+    let (_newer, _b) = register(runtime.path(), &passing).unwrap();
+    let named = Selector {
+        config: Some(mine),
+        ..selector
+    };
+    assert!(find(&named).unwrap().socket.ends_with("newer.sock"));
+    let (_shown, _c) = register(runtime.path(), &about("shown", Some(mine))).unwrap();
+    for selector in [named, default(mine), default(theirs), selector] {
+        let found = find(&selector).unwrap();
+        assert!(!found.is_passing && found.socket.ends_with("shown.sock"));
+    }
+}
+
+#[test]
+fn a_path_leads_to_the_innermost_mirror() {
+    let runtime = tempfile::tempdir().unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let outer = place.path().canonicalize().unwrap();
+    let inner = outer.join("inner");
+    fs::create_dir(&inner).unwrap();
+    let config = Path::new("/mcp.json");
+    let mirror = |instance, target| other(instance, config, OutputKind::Mirror, Some(target));
+    let (_outer, _a) = register(runtime.path(), &mirror("outer", &outer)).unwrap();
+    let (_inner, _b) = register(runtime.path(), &mirror("inner", &inner)).unwrap();
+    let of = |path: &Path| containing(runtime.path(), path).unwrap();
+    assert_eq!(of(&inner.join("mcp/a.md")).unwrap().instance, "inner");
+    assert_eq!(of(&outer.join("inner.md")).unwrap().instance, "outer");
+    assert_eq!(of(Path::new("/elsewhere")), None);
+    let path = inner.join("no/such.md");
+    let selector = Selector {
+        path: Some(&path),
+        ..Selector::new(runtime.path())
+    };
+    assert_eq!(find(&selector).unwrap().mount_point, Some(inner));
+}
+
+#[test]
+fn one_command_at_a_time_starts_a_daemon() {
+    let parent = tempfile::tempdir().unwrap();
+    let runtime = parent.path().join("runtime");
+    let lock = StartLock::take(&runtime).unwrap().unwrap();
+    assert!(StartLock::take(&runtime).unwrap().is_none());
+    drop(lock);
+    assert!(StartLock::take(&runtime).unwrap().is_some());
+    assert_eq!(
+        fs::read_dir(&runtime).unwrap().count(),
+        0,
+        "nothing is left"
+    );
 }

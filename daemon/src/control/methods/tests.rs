@@ -13,7 +13,7 @@ use skills::skill::Skill;
 use skills::tool::Tool;
 use skills::tree::Directory;
 
-use super::{describe, list, policy, resident_memory, status};
+use super::{describe, list, policy, resident_memory, status, unknown_server};
 use crate::protocol::{
     About, EntryKind, ListFilter, OutputKind, Policy, ServerPhase, ServerStatus,
 };
@@ -225,4 +225,22 @@ fn what_is_not_there_is_not_found() {
     let problem = describe(&snapshot(), "skills/pfd").unwrap_err();
     assert_eq!(problem.kind, ProblemKind::NotFound);
     assert!(problem.hint.is_some());
+}
+
+#[test]
+fn a_server_that_has_not_said_its_tools_may_have_what_is_looked_for() {
+    let snapshot = snapshot();
+    for (wanted, kind, why) in [
+        ("broken/x", ProblemKind::Server, "exited with 1"),
+        ("mcp/broken/x.md", ProblemKind::Server, "exited with 1"),
+        ("off/x", ProblemKind::NotFound, "switched off"),
+        ("a b%2Fc/x", ProblemKind::NotFound, "no entry"),
+        ("brokn/x", ProblemKind::NotFound, "no entry"),
+    ] {
+        let problem = describe(&snapshot, wanted).unwrap_err();
+        assert_eq!(problem.kind, kind, "{wanted}");
+        assert!(problem.message.contains(why), "{problem}");
+        let unknown = unknown_server(&snapshot, wanted);
+        assert_eq!(unknown.is_some(), !why.contains("no entry"), "{wanted}");
+    }
 }
