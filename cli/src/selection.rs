@@ -6,6 +6,7 @@ use clap::Args;
 use daemon::client::{Client, Identity};
 use daemon::instance::{self, Found, Selector};
 use daemon::mount_table::{self, ShelfMount};
+use daemon::protocol::OutputKind;
 use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
 
@@ -181,11 +182,10 @@ pub(crate) fn elsewhere(message: impl Into<String>, environment: &Environment) -
     let mounts = mount_table::shelf_mounts().into_iter();
     let mut places: Vec<_> = mounts.map(|mount| mount.mount_point).collect();
     let running = instance::running(&environment.runtime()).unwrap_or_default();
-    for place in running.into_iter().filter_map(|about| about.mount_point) {
-        if !places.contains(&real(&place)) {
-            places.push(place);
-        }
-    }
+    let mirrors = running
+        .into_iter()
+        .filter(|about| about.output == OutputKind::Mirror);
+    places.extend(mirrors.filter_map(|about| about.mount_point));
     let hint = if places.is_empty() {
         "no shelf is mounted; start one: shelf mount DIR --config FILE".to_owned()
     } else {

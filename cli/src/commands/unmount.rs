@@ -50,15 +50,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         Some(directory) => absolute(directory)?,
         None => environment.default_mount_point()?,
     };
-    if let Some(about) = mirrored_at(&directory, runtime)? {
-        connect(
-            environment,
-            &instance::socket_path(runtime, &about.instance),
-        )?
-        .stop()?;
+    let Some(mount) = mounted_at(&directory) else {
+        let about = mirrored_at(&directory, environment)?;
+        let socket = instance::socket_path(runtime, &about.instance);
+        connect(environment, &socket)?.stop()?;
         return Ok(end_of(&about, runtime)?);
-    }
-    let mount = mounted_at(&directory, environment)?;
+    };
     let socket = instance::socket_path(runtime, &mount.instance);
     match connect(environment, &socket).and_then(|mut client| client.stop()) {
         Ok(()) => {}
@@ -73,14 +70,29 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     Ok(wait_until_gone(&mount)?)
 }
 
-/// The daemon that keeps a mirror at a place.
-fn mirrored_at(directory: &Path, runtime: &Path) -> Result<Option<About>, Problem> {
-    let place = real(directory);
-    let is_here = |about: &About| {
-        let target = about.mount_point.as_deref();
-        about.output == OutputKind::Mirror && target.is_some_and(|target| real(target) == place)
+/// The daemon that keeps a mirror at a place where nothing is mounted.
+fn mirrored_at(directory: &Path, environment: &Environment) -> Result<About, Problem> {
+    let inside = |shelf: &ShelfMount| {
+        Problem::new(
+            ProblemKind::NotFound,
+            "this lies in a shelf, it is not where one is mounted",
+        )
+        .at_file(directory, None)
+        .hint(format!("shelf unmount {}", shelf.mount_point.display()))
     };
-    Ok(instance::running(runtime)?.into_iter().find(is_here))
+    // By the table first: what is mounted may hang, and is not touched.
+    if let Some(around) = mount_table::containing(directory) {
+        return Err(inside(&around));
+    }
+    let (runtime, place) = (environment.runtime(), real(directory));
+    let Some(mirror) = instance::containing(&runtime, &place)? else {
+        return Err(elsewhere("no shelf is mounted here", environment).at_file(directory, None));
+    };
+    let mut running = instance::running(&runtime)?.into_iter();
+    match running.find(|about| about.instance == mirror.instance) {
+        Some(about) if mirror.mount_point == place => Ok(about),
+        _ => Err(inside(&mirror)),
+    }
 }
 
 /// Waits for the end of a daemon that was told to end.
@@ -101,7 +113,7 @@ fn end_of(about: &About, runtime: &Path) -> Result<(), Problem> {
 }
 
 /// The mount at a place. The place itself is not touched, for its daemon may hang; a link to it is followed.
-fn mounted_at(directory: &Path, environment: &Environment) -> Result<ShelfMount, Problem> {
+fn mounted_at(directory: &Path) -> Option<ShelfMount> {
     let place = match (directory.parent(), directory.file_name()) {
         _ if directory.is_symlink() => real(directory),
         (Some(parent), Some(name)) => real(parent).join(name),
@@ -109,18 +121,7 @@ fn mounted_at(directory: &Path, environment: &Environment) -> Result<ShelfMount,
     };
     // Of two mounts in one place the later one is on top.
     let mounts = mount_table::shelf_mounts().into_iter();
-    if let Some(mount) = mounts.rev().find(|mount| mount.mount_point == place) {
-        return Ok(mount);
-    }
-    let problem = match mount_table::containing(directory) {
-        Some(around) => Problem::new(
-            ProblemKind::NotFound,
-            "this lies in a shelf, it is not where one is mounted",
-        )
-        .hint(format!("shelf unmount {}", around.mount_point.display())),
-        None => elsewhere("no shelf is mounted here", environment),
-    };
-    Err(problem.at_file(directory, None))
+    mounts.rev().find(|mount| mount.mount_point == place)
 }
 
 /// Unmounts without the daemon. A reader that stands inside keeps what it has open and nothing more.
