@@ -18,6 +18,9 @@ use crate::ui::Ui;
 /// How long to wait between two looks while somebody else starts the daemon.
 const INTERVAL: Duration = Duration::from_millis(20);
 
+/// How often a daemon is started that has ended before it could be asked.
+const STARTS: u32 = 3;
+
 /// Connects to the daemon that is meant. Where none runs, one is started for the configuration in use, which ends by itself
 /// when it has been idle. Of many commands that do this at the same time one starts it, and all of them use it.
 pub(crate) fn connect(
@@ -27,6 +30,7 @@ pub(crate) fn connect(
     interrupt: &OwnedFd,
     ui: &Ui,
 ) -> Result<Client, Problem> {
+    let mut starts = 0;
     loop {
         if let Some(client) = which.connect_if_running(environment, path)? {
             return Ok(client);
@@ -41,8 +45,13 @@ pub(crate) fn connect(
             return Ok(client);
         }
         launch::start(options, interrupt, &mut |message| ui.progress(message))?;
+        starts += 1;
         // The lock is held for a moment longer: by now the others find it.
-        return which.connect(environment, path);
+        match which.connect(environment, path) {
+            // Others have used it already, and where it may be idle for next to no time it has ended since.
+            Err(problem) if problem.kind == ProblemKind::Daemon && starts < STARTS => {}
+            connected => return connected,
+        }
     }
 }
 

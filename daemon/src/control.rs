@@ -35,6 +35,9 @@ pub use validators::Validators;
 /// How long the end of the daemon waits for replies that are under way.
 const LAST_REPLIES: Duration = Duration::from_secs(3);
 
+/// How long whoever started the daemon may take to connect, however short it may be idle.
+const FIRST_CONNECTION: Duration = Duration::from_secs(10);
+
 /// How long accepting rests after it failed (no file descriptor left, for one).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -66,10 +69,11 @@ pub struct Context {
 pub async fn serve(listener: UnixListener, context: Arc<Context>, idle: Option<Duration>) {
     let mut connections = JoinSet::new();
     let mut idle_since = Instant::now();
+    let mut awaited = FIRST_CONNECTION;
     loop {
         let left = idle
             .filter(|_| connections.is_empty())
-            .map(|idle| idle.saturating_sub(idle_since.elapsed()));
+            .map(|idle| idle.max(awaited).saturating_sub(idle_since.elapsed()));
         tokio::select! {
             () = context.shutdown.cancelled() => break,
             accepted = listener.accept() => match accepted {
@@ -81,7 +85,10 @@ pub async fn serve(listener: UnixListener, context: Arc<Context>, idle: Option<D
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             },
-            Some(_) = connections.join_next() => idle_since = Instant::now(),
+            Some(_) = connections.join_next() => {
+                idle_since = Instant::now();
+                awaited = Duration::ZERO;
+            }
             () = tokio::time::sleep(left.unwrap_or_default()), if left.is_some() => {
                 context.shutdown.cancel();
             }
