@@ -43,8 +43,10 @@ fn serve() -> Result<(), Problem> {
 
 /// Says something to whoever started us; once the daemon is ready they are gone, which is as it should be.
 fn report(report: &Report) {
+    // Whole or not at all: half a line would be taken for the word of a daemon that broke.
+    let mut line = serde_json::to_vec(report).expect("every path has a form as JSON");
+    line.push(b'\n');
     let mut out = io::stdout().lock();
-    let _ = serde_json::to_writer(&mut out, report);
-    let _ = out.write_all(b"\n");
+    let _ = out.write_all(&line);
     let _ = out.flush();
 }

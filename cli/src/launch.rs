@@ -37,6 +37,7 @@ const INTERVAL: Duration = Duration::from_millis(10);
 /// What the daemon's process is handed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HandOver {
+    #[serde(with = "skills::paths")]
     config: Option<PathBuf>,
     skills: Vec<Root>,
     output: Output,
@@ -46,6 +47,7 @@ pub(crate) struct HandOver {
 /// A [`SkillRoot`] on its way.
 #[derive(Debug, Serialize, Deserialize)]
 struct Root {
+    #[serde(with = "skills::paths")]
     path: PathBuf,
     source: Option<String>,
     optional: bool,
@@ -215,8 +217,8 @@ fn tail(path: &Path) -> String {
 /// Where the daemon's stderr goes: one file for each mount point, begun anew at each start.
 fn stderr_path(options: &Options) -> PathBuf {
     let name = match &options.output {
-        Output::Mount { mount_point, .. } => skills::names::encode(&mount_point.to_string_lossy()),
-        Output::MirrorOnce { target } => skills::names::encode(&target.to_string_lossy()),
+        Output::Mount { mount_point, .. } => skills::names::encode(mount_point),
+        Output::MirrorOnce { target } => skills::names::encode(target),
         Output::None => "none".to_owned(),
     };
     options
@@ -248,6 +250,8 @@ fn failed(message: String) -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
     use std::path::PathBuf;
     use std::time::Duration;
 
@@ -272,12 +276,12 @@ mod tests {
             surroundings: surroundings.clone(),
             config: Some("/etc/mcp.json".into()),
             skills: vec![SkillRoot {
-                path: "/skills".into(),
+                path: OsStr::from_bytes(b"/skills\xff").into(),
                 source: Some("team".into()),
                 optional: true,
             }],
             output: Output::Mount {
-                mount_point: "/mnt".into(),
+                mount_point: OsStr::from_bytes(b"/mnt\xff").into(),
                 allow_other: true,
                 nonempty: false,
             },

@@ -1,5 +1,7 @@
 //! Which entry a user means, and which daemon has it.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -72,9 +74,10 @@ pub(crate) struct Target {
 }
 
 /// Reads an argument: an id, or a path of the entry in a mount.
-pub(crate) fn target(argument: &str) -> Result<Target, Problem> {
+pub(crate) fn target(argument: &OsStr) -> Result<Target, Problem> {
     let as_written = Target {
-        entry: argument.to_owned(),
+        // An id is text, so what is none matches nothing either way.
+        entry: argument.to_string_lossy().into_owned(),
         path: None,
     };
     if !is_path(argument) {
@@ -87,8 +90,11 @@ pub(crate) fn target(argument: &str) -> Result<Target, Problem> {
             path: Some(path),
         });
     }
-    if argument.starts_with(['/', '.']) {
-        return Err(elsewhere(format!("`{argument}` does not lie in a shelf")));
+    if matches!(argument.as_bytes(), [b'/' | b'.', ..]) {
+        return Err(elsewhere(format!(
+            "`{}` does not lie in a shelf",
+            argument.display()
+        )));
     }
     // `mcp/<server>/<tool>.md`, copied from an index: a path that is relative to the mount wherever one stands.
     Ok(as_written)
@@ -104,8 +110,9 @@ fn within(mount: &ShelfMount, path: &Path) -> PathBuf {
 }
 
 /// Whether an argument is a path and not an id: a rule that needs no look at the disk.
-fn is_path(argument: &str) -> bool {
-    argument.starts_with(['/', '.']) || argument.ends_with(".md") || argument.ends_with(".json")
+fn is_path(argument: &OsStr) -> bool {
+    let bytes = argument.as_bytes();
+    matches!(bytes, [b'/' | b'.', ..]) || bytes.ends_with(b".md") || bytes.ends_with(b".json")
 }
 
 /// The path with its links resolved as far as it exists: a mistyped name still leads to its mount, whose daemon knows the right ones.
@@ -161,10 +168,10 @@ mod tests {
     #[test]
     fn paths_and_ids_are_told_apart_without_the_disk() {
         for path in ["/mnt/tools/mcp", "./x", "../x", ".", "echo.md", "a/b.json"] {
-            assert!(is_path(path), "{path}");
+            assert!(is_path(path.as_ref()), "{path}");
         }
         for id in ["everything/echo", "skills/pdf", "a.b/c.d", "x/readme.mdx"] {
-            assert!(!is_path(id), "{id}");
+            assert!(!is_path(id.as_ref()), "{id}");
         }
     }
 

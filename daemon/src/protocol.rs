@@ -163,6 +163,7 @@ impl From<Problem> for ErrorObject {
 #[serde(deny_unknown_fields)]
 pub struct PayloadFile {
     /// A file that holds the result's JSON, readable by its owner only. The reader deletes it.
+    #[serde(with = "skills::paths")]
     pub payload_file: PathBuf,
 }
 
@@ -207,14 +208,18 @@ pub struct About {
     /// When it was started.
     pub started: jiff::Timestamp,
     /// The configuration that it serves; canonical.
+    #[serde(with = "skills::paths")]
     pub config: Option<PathBuf>,
     /// The skill roots, in order of precedence.
+    #[serde(with = "skills::paths")]
     pub skills: Vec<PathBuf>,
     /// Where its tree is shown.
+    #[serde(with = "skills::paths")]
     pub mount_point: Option<PathBuf>,
     /// How its tree is shown.
     pub output: OutputKind,
     /// Where its access log is written.
+    #[serde(with = "skills::paths")]
     pub log: PathBuf,
 }
 

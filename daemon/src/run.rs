@@ -40,6 +40,7 @@ pub enum Output {
     /// A FUSE mount, until the daemon is stopped.
     Mount {
         /// Where.
+        #[serde(with = "skills::paths")]
         mount_point: PathBuf,
         /// Whether other users may read it.
         allow_other: bool,
@@ -49,6 +50,7 @@ pub enum Output {
     /// Plain files, written once.
     MirrorOnce {
         /// Where.
+        #[serde(with = "skills::paths")]
         target: PathBuf,
     },
     /// Nowhere: catalog and socket alone.
@@ -78,6 +80,7 @@ pub enum Event {
     /// Everything can be read. Said once.
     Ready {
         /// The mount point or the mirror's target.
+        #[serde(with = "skills::paths")]
         mount_point: Option<PathBuf>,
         /// How many entries there are.
         entries: usize,

@@ -10,6 +10,7 @@ mod stamp;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::sync::Arc;
 
 use crate::catalog::{FirstSeen, IndexOptions, Sources};
@@ -128,8 +129,8 @@ fn place_servers(
         .servers
         .keys()
         .map(|name| Claim {
-            name: name.as_str(),
-            source: "mcp",
+            name: OsStr::new(name.as_str()),
+            source: OsStr::new("mcp"),
         })
         .collect();
     let allotted = allot(&claims, RESERVED_SERVERS, Ties::NoneKeeps);
@@ -138,7 +139,7 @@ fn place_servers(
         if let Some(taken) = allotted.taken {
             let winner = match taken {
                 Taken::ByLayout => "the directory of the skills".to_owned(),
-                Taken::ByClaim(rival) => format!("the server `{}`", claims[rival].name),
+                Taken::ByClaim(rival) => format!("the server `{}`", claims[rival].name.display()),
             };
             collisions.push(
                 collision(

@@ -13,6 +13,7 @@ pub mod index;
 pub mod json;
 pub mod layout;
 pub mod names;
+pub mod paths;
 pub mod problem;
 pub mod server;
 pub mod skill;

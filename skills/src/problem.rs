@@ -78,6 +78,7 @@ pub enum Location {
     /// A file or directory, with the line (counted from 1) where one is known.
     File {
         /// The path as the user would write it.
+        #[serde(with = "crate::paths")]
         path: PathBuf,
         /// The line, counted from 1.
         line: Option<u32>,

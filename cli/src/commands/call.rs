@@ -5,6 +5,7 @@ mod files;
 mod input;
 mod output;
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -66,7 +67,7 @@ pub(crate) struct Arguments {
         trailing_var_arg = true,
         value_name = "ID [TOOL FLAGS]"
     )]
-    words: Vec<String>,
+    words: Vec<OsString>,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
@@ -75,6 +76,10 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         .split_first()
         .ok_or_else(|| usage("an id is missing"))?;
     let target = target(id)?;
+    let flags = flags
+        .iter()
+        .map(|flag| flag.clone().into_string().map_err(|flag| no_text(&flag)))
+        .collect::<Result<Vec<_>, _>>()?;
     let given = arguments.args.as_deref().map(input::read).transpose()?;
     let mut client = arguments
         .which
@@ -83,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let from_flags = if flags.is_empty() {
         Map::new()
     } else {
-        match read_flags(&mut client, &target.entry, flags)? {
+        match read_flags(&mut client, &target.entry, &flags)? {
             Flags::Help(definition) => return Ok(ui.text(&definition)?),
             Flags::Values(values) => values,
         }
@@ -106,6 +111,14 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         ui.progress(&output::progress(&progress));
     })?;
     output::print(&reply, &format, ui)
+}
+
+/// Only a path may be any bytes: arguments are JSON, which is text.
+fn no_text(flag: &OsStr) -> Problem {
+    usage(format!(
+        "the argument `{}` is not UTF-8, and only text can be sent",
+        flag.display()
+    ))
 }
 
 /// Where what is no text goes. It may not fail: by then the tool has run.

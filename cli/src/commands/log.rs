@@ -1,5 +1,6 @@
 //! `shelf log`.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ pub(crate) struct Arguments {
 
     /// Print only what concerns this entry
     #[arg(long, value_name = "ID")]
-    entry: Option<String>,
+    entry: Option<OsString>,
 
     /// Print only what this session did
     #[arg(long, value_name = "SESSION")]
@@ -99,7 +100,7 @@ fn directory(environment: &Environment) -> Result<PathBuf, Problem> {
 }
 
 /// The id of an entry that may be given as a path: only the daemon of its mount knows what a path stands for.
-fn entry_id(argument: &str, environment: &Environment) -> Result<EntryId, Problem> {
+fn entry_id(argument: &OsStr, environment: &Environment) -> Result<EntryId, Problem> {
     let target = target(argument)?;
     if target.path.is_none() {
         return Ok(EntryId(target.entry.into()));

@@ -86,7 +86,7 @@ impl Shelf {
     fn descriptions(&self) -> Vec<(&str, &str)> {
         let skills = self.skills.iter();
         skills
-            .map(|s| (s.name.as_str(), s.description.as_str()))
+            .map(|s| (s.name.to_str().unwrap(), s.description.as_str()))
             .collect()
     }
 

@@ -1,6 +1,7 @@
 //! One server's part of the tree: `mcp/<server>/` and `.schemas/<server>/`.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::thread;
@@ -183,8 +184,8 @@ fn place_tools(
         .tools
         .iter()
         .map(|tool| Claim {
-            name: &tool.name,
-            source: server.name.as_str(),
+            name: OsStr::new(&*tool.name),
+            source: OsStr::new(server.name.as_str()),
         })
         .collect();
     let before: HashMap<&EntryId, &Arc<PlacedTool>> = previous
@@ -200,7 +201,7 @@ fn place_tools(
         if let Some(taken) = allotted.taken {
             let winner = match taken {
                 Taken::ByLayout => "a file of the mount's own".to_owned(),
-                Taken::ByClaim(rival) => format!("the tool `{}`, too", claims[rival].name),
+                Taken::ByClaim(rival) => format!("the tool `{}`, too", known.tools[rival].name),
             };
             collisions.push(
                 collision(&tool.name, &winner, id.as_str())

@@ -51,7 +51,7 @@ fn server(name: &str, tools: Option<&[&str]>) -> Arc<Server> {
 fn skill(name: &str, text: &[u8]) -> Arc<Skill> {
     let directory = PathBuf::from("/skills").join(name);
     Arc::new(Skill {
-        name: name.to_owned(),
+        name: name.into(),
         source: None,
         precedence: 0,
         found: directory.clone(),
