@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use skills::problem::{Problem, ProblemKind};
 
-use crate::diagnostics;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::launch::{HandOver, Report};
 use crate::ui::Ui;
+use crate::{descriptors, diagnostics};
 
 /// Runs the daemon until it is shut down.
 pub(crate) fn main() -> ExitCode {
@@ -17,6 +17,7 @@ pub(crate) fn main() -> ExitCode {
     let _ = rustix::process::setsid();
     // A working directory would keep its file system from being unmounted; every path handed over is absolute.
     let _ = std::env::set_current_dir("/");
+    descriptors::withhold(&[]);
 
     diagnostics::print();
     match serve() {

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
 
+use crate::descriptors;
 use crate::error::usage;
 
 /// The first argument of the daemon's process.
@@ -107,6 +108,8 @@ pub(crate) fn start(
     let stderr = create_private(&stderr_path).map_err(|e| {
         failed(format!("the daemon's log of errors can't be made: {e}")).at_file(&stderr_path, None)
     })?;
+    let named = options.config.as_deref().and_then(descriptors::named_by);
+    descriptors::withhold(named.as_slice());
     let executable = options.surroundings.executable.clone();
     let handed = serde_json::to_vec(&HandOver::from(options))
         .map_err(|e| usage(format!("the daemon can't be told what to do: {e}")))?;

@@ -2,6 +2,7 @@
 
 mod commands;
 mod daemon_process;
+mod descriptors;
 mod diagnostics;
 mod duration;
 mod environment;

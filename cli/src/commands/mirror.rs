@@ -6,10 +6,10 @@ use clap::Args;
 use daemon::run::{Event, Output};
 
 use super::sources::{Sources, announce};
-use crate::diagnostics;
 use crate::environment::{Environment, absolute};
 use crate::error::{CommandResult, usage};
 use crate::ui::Ui;
+use crate::{descriptors, diagnostics};
 
 /// Write the shelf as plain files, for where FUSE cannot be had
 ///
@@ -48,6 +48,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         target: absolute(&arguments.directory)?,
     };
     let options = arguments.sources.options(environment, output)?;
+    descriptors::withhold(&[]);
     diagnostics::print();
     let mut announced = Ok(());
     daemon::run::run(options, &mut |event| match event {

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use daemon::mount_table;
 use daemon::run::{Event, Output};
 use skills::problem::{Problem, ProblemKind};
 
@@ -11,7 +12,7 @@ use super::sources::{Sources, announce};
 use crate::environment::{Environment, absolute};
 use crate::error::CommandResult;
 use crate::ui::Ui;
-use crate::{diagnostics, interrupt, launch};
+use crate::{descriptors, diagnostics, interrupt, launch};
 
 /// Mount a shelf and return when it can be read
 ///
@@ -62,6 +63,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         let ready = launch::start(options, &interrupt, &mut |message| ui.progress(message))?;
         return announce(&ready, arguments.json, ui);
     }
+    descriptors::withhold(&[]);
     diagnostics::print();
     let mut announced = Ok(());
     daemon::run::run(options, &mut |event| match event {
@@ -73,6 +75,10 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
 
 /// Makes a directory that is missing. Anything else about it is for the mount to judge: only it can tell a stale mount.
 fn make_directory(path: &Path) -> Result<(), Problem> {
+    if mount_table::containing(path).is_some() {
+        // To look would mean to wait for a daemon that may hang.
+        return Ok(());
+    }
     match path.symlink_metadata() {
         Err(e) if e.kind() == ErrorKind::NotFound => std::fs::create_dir_all(path).map_err(|e| {
             Problem::new(
