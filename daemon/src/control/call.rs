@@ -31,7 +31,9 @@ pub(super) async fn call(
 ) -> Result<CallReply, Problem> {
     let (id, entry) = methods::find(snapshot, &asked.entry)?;
     let started = Instant::now();
-    let outcome = attempt(context, &id, entry, &asked, &request).await;
+    let outcome = attempt(context, &id, entry, &asked, &request)
+        .await
+        .map_err(|problem| if_ended(context, problem));
 
     let (logged, result_bytes) = match &outcome {
         Ok(result) if result.is_error => (Err(ProblemKind::ToolError), result.raw.get().len()),
@@ -52,6 +54,20 @@ pub(super) async fn call(
         is_error: result.is_error,
         result: result.raw,
     })
+}
+
+/// What became of a call that the end of the daemon cut off: its caller interrupted nothing, and no server failed.
+fn if_ended(context: &Context, problem: Problem) -> Problem {
+    let is_cut_off = matches!(problem.kind, ProblemKind::Interrupted | ProblemKind::Server);
+    if !(is_cut_off && context.shutdown.is_cancelled()) {
+        return problem;
+    }
+    Problem {
+        kind: ProblemKind::Server,
+        message: "the shelf was unmounted during the call, which was cancelled".to_owned(),
+        hint: None,
+        ..problem
+    }
 }
 
 async fn attempt(
