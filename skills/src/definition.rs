@@ -14,6 +14,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 pub use self::command::example_call;
+pub(crate) use self::command::quote;
 use self::notes::tidy;
 use self::typescript::declarations;
 use crate::entry_id::EntryId;

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use skills::entry_id::EntryId;
-use skills::problem::Problem;
+use skills::problem::{Problem, ProblemKind};
 
 use crate::duration;
 use crate::environment::Environment;
@@ -82,7 +82,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         }
     }
     let mut lines = reader.lines(filter);
+    let mut nothing = true;
     for line in lines.by_ref() {
+        nothing = false;
         print(&line)?;
     }
     if lines.damaged() > 0 {
@@ -90,6 +92,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
             "{} damaged lines were passed over",
             lines.damaged()
         ));
+    }
+    if nothing && (arguments.entry.is_some() || arguments.session.is_some()) {
+        return Err(Problem::new(ProblemKind::NotFound, "no line of the log matches").into());
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Finds an entry by what a user typed: an id, or a path in the mount.
 
 use super::{Entry, Snapshot};
+use crate::definition::quote;
 use crate::entry_id::EntryId;
 use crate::names::nearest;
 use crate::problem::{Problem, ProblemKind};
@@ -42,6 +43,14 @@ impl Snapshot {
         self.tree.find(path.as_bytes()).map(|_| id)
     }
 
+    /// The server of this name, as the mount shows it.
+    fn server_named(&self, wanted: &str) -> Option<String> {
+        self.sources.servers.keys().find_map(|server| {
+            let shown = self.server_file_name(server)?;
+            (shown == wanted || server.as_str() == wanted).then_some(shown)
+        })
+    }
+
     fn not_found(&self, wanted: &str) -> Problem {
         let problem = Problem::new(
             ProblemKind::NotFound,
@@ -55,6 +64,12 @@ impl Snapshot {
                 let below = below.strip_suffix(".md").unwrap_or(below);
                 below.strip_suffix(".json").unwrap_or(below)
             });
+        if let Some(server) = self.server_named(id.trim_end_matches('/')) {
+            return problem.hint(format!(
+                "that is a server; its tools: shelf list --server {}",
+                quote(&server)
+            ));
+        }
         let near = nearest(id, self.entries.keys().map(EntryId::as_str), SUGGESTIONS);
         if near.is_empty() {
             return problem.hint("`shelf list` prints every id");
