@@ -3,9 +3,10 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
-use daemon::client::{Client, Identity};
+use daemon::client::{ANSWER, Client, Identity};
 use daemon::instance::{self, Found, Selector};
 use daemon::mount_table::{self, ShelfMount};
 use skills::problem::{Problem, ProblemKind};
@@ -44,24 +45,40 @@ impl Which {
         environment: &Environment,
         path: Option<&Path>,
     ) -> Result<Client, Problem> {
+        self.connect_within(environment, path, ANSWER)
+    }
+
+    /// Connects to the daemon, which may take so long over what is no call.
+    pub(crate) fn connect_within(
+        &self,
+        environment: &Environment,
+        path: Option<&Path>,
+        patience: Duration,
+    ) -> Result<Client, Problem> {
         let found = self.find(environment, path)?;
-        connect(environment, &found.socket).map_err(|problem| match found.mount_point {
-            Some(mount) if problem.kind == ProblemKind::Daemon => problem.hint(format!(
-                "unmount it and mount again: shelf unmount {}",
-                mount.display()
-            )),
-            _ => problem,
+        let identity = identity(environment);
+        Client::connect_within(&found.socket, &identity, patience).map_err(|problem| {
+            match found.mount_point {
+                Some(mount) if problem.kind == ProblemKind::Daemon => problem.hint(format!(
+                    "unmount it and mount again: shelf unmount {}",
+                    mount.display()
+                )),
+                _ => problem,
+            }
         })
     }
 }
 
 /// Connects to the daemon at a socket.
 pub(crate) fn connect(environment: &Environment, socket: &Path) -> Result<Client, Problem> {
-    let identity = Identity {
+    Client::connect(socket, &identity(environment))
+}
+
+fn identity(environment: &Environment) -> Identity {
+    Identity {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         session: environment.session(),
-    };
-    Client::connect(socket, &identity)
+    }
 }
 
 /// An entry as a user named it.
@@ -157,6 +174,7 @@ mod tests {
             mount_point: "/mnt/tools".into(),
             instance: "abcdefgh".into(),
             root: root.into(),
+            user: None,
         };
         let path = Path::new("/mnt/tools/git/log.md");
         assert_eq!(within(&mount("/"), path), Path::new("git/log.md"));

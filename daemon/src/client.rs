@@ -11,6 +11,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::{Pid, geteuid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -23,7 +25,7 @@ use crate::protocol::{
 use link::{Link, Received};
 
 /// How long a daemon may take over a request that only looks.
-const ANSWER: Duration = Duration::from_secs(10);
+pub const ANSWER: Duration = Duration::from_secs(10);
 
 /// How long an interrupted call waits for the daemon to say that it was cancelled.
 const CANCELLATION: Duration = Duration::from_secs(3);
@@ -34,6 +36,8 @@ pub struct Client {
     link: Link,
     last_id: u64,
     welcome: Welcome,
+    daemon: Option<Pid>,
+    patience: Duration,
 }
 
 /// Who connects.
@@ -52,7 +56,28 @@ impl Client {
     /// [`ProblemKind::Daemon`] when nobody listens or the daemon has another version, [`ProblemKind::Refused`] when it belongs to
     /// another user.
     pub fn connect(socket: &Path, identity: &Identity) -> Result<Self, Problem> {
+        Self::connect_within(socket, identity, ANSWER)
+    }
+
+    /// [`Client::connect`], with how long the daemon may take over each request but a call.
+    ///
+    /// # Errors
+    /// Those of [`Client::connect`].
+    pub fn connect_within(
+        socket: &Path,
+        identity: &Identity,
+        patience: Duration,
+    ) -> Result<Self, Problem> {
         let stream = UnixStream::connect(socket).map_err(|e| unreachable(socket, &e))?;
+        let peer = socket_peercred(&stream).map_err(|e| unreachable(socket, &e.into()))?;
+        if !trusted(peer.uid.as_raw(), geteuid().as_raw()) {
+            return Err(Problem::new(
+                ProblemKind::Refused,
+                format!("user {} listens here, not you", peer.uid.as_raw()),
+            )
+            .at_file(socket, None)
+            .hint("run the command as that user"));
+        }
         let mut client = Self {
             link: Link::new(stream),
             last_id: 0,
@@ -61,6 +86,9 @@ impl Client {
                 version: String::new(),
                 instance: String::new(),
             },
+            // 0, which is nobody, for a process that can't be seen from here.
+            daemon: Pid::from_raw(Pid::as_raw(Some(peer.pid))),
+            patience,
         };
         client.welcome = client.ask(
             method::HELLO,
@@ -76,6 +104,11 @@ impl Client {
     /// What the daemon said of itself.
     pub const fn welcome(&self) -> &Welcome {
         &self.welcome
+    }
+
+    /// The daemon's process, where it can be seen from here.
+    pub const fn daemon(&self) -> Option<Pid> {
+        self.daemon
     }
 
     /// Asks for the state of the daemon.
@@ -121,8 +154,10 @@ impl Client {
         on_progress: &mut dyn FnMut(Progress),
     ) -> Result<CallReply, Problem> {
         let id = self.send(method::CALL, call)?;
-        let mut interrupt = interrupt;
-        let mut deadline = None;
+        let (mut interrupt, mut interrupted) = (interrupt, false);
+        // The daemon keeps the time. One that hangs would keep it for ever.
+        let limit = call.timeout_ms.map(Duration::from_millis);
+        let mut deadline = limit.and_then(|limit| Instant::now().checked_add(limit + CANCELLATION));
         loop {
             match self.link.receive(interrupt, deadline)? {
                 Received::Message(message) if message.method.is_some() => {
@@ -134,9 +169,12 @@ impl Client {
                     }
                 }
                 Received::Interrupted => {
-                    interrupt = None;
+                    (interrupt, interrupted) = (None, true);
                     deadline = Some(Instant::now() + CANCELLATION);
                     self.link.close_writing();
+                }
+                Received::TooLate if !interrupted => {
+                    return Err(self.silent(method::CALL, limit.unwrap_or_default() + CANCELLATION));
                 }
                 Received::TooLate => {
                     return Err(Problem::new(
@@ -155,7 +193,7 @@ impl Client {
         params: &impl Serialize,
     ) -> Result<T, Problem> {
         let id = self.send(method, params)?;
-        let deadline = Some(Instant::now() + ANSWER);
+        let deadline = Some(Instant::now() + self.patience);
         loop {
             match self.link.receive(None, deadline)? {
                 Received::Message(message) if message.method.is_some() => {
@@ -167,13 +205,28 @@ impl Client {
                     }
                 }
                 Received::Interrupted | Received::TooLate => {
-                    return Err(Problem::new(
-                        ProblemKind::Daemon,
-                        format!("the daemon did not answer `{method}` in {ANSWER:?}"),
-                    ));
+                    return Err(self.silent(method, self.patience));
                 }
             }
         }
+    }
+
+    fn silent(&self, method: &str, patience: Duration) -> Problem {
+        let (process, hint) = match self.daemon {
+            Some(pid) => (
+                format!(" (process {pid})"),
+                format!("end it with kill -9 {pid}, then clear its mount: shelf unmount DIR"),
+            ),
+            None => (
+                String::new(),
+                "clear its mount: shelf unmount DIR".to_owned(),
+            ),
+        };
+        Problem::new(
+            ProblemKind::Daemon,
+            format!("the daemon{process} hangs: it did not answer `{method}` in {patience:?}"),
+        )
+        .hint(hint)
     }
 
     fn send(&mut self, method: &str, params: &impl Serialize) -> Result<u64, Problem> {
@@ -240,17 +293,34 @@ fn read<T: DeserializeOwned>(result: &RawValue) -> Result<T, Problem> {
     serde_json::from_str(&json).map_err(|e| unreadable(&e))
 }
 
+/// Whether what a user says may be believed: one's own daemon, or root, who could say anything anyway.
+const fn trusted(listener: u32, caller: u32) -> bool {
+    listener == caller || listener == 0
+}
+
 fn unreachable(socket: &Path, error: &io::Error) -> Problem {
     match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Problem::new(
-            ProblemKind::Daemon,
-            "no daemon listens here, it has ended or belongs to another user",
-        )
-        .hint("clear its mount with shelf unmount DIR, then mount again"),
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+            Problem::new(ProblemKind::Daemon, "no daemon listens here, it has ended")
+                .hint("clear its mount with shelf unmount DIR, then mount again")
+        }
         _ => Problem::new(
             ProblemKind::Daemon,
             format!("the daemon can't be reached: {error}"),
         ),
     }
     .at_file(socket, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::trusted;
+
+    #[test]
+    fn only_the_own_user_and_root_are_believed() {
+        assert!(trusted(1000, 1000));
+        assert!(trusted(0, 1000));
+        assert!(!trusted(1001, 1000));
+        assert!(!trusted(1000, 0));
+    }
 }

@@ -221,6 +221,9 @@ pub struct About {
     /// Where its access log is written.
     #[serde(with = "skills::paths")]
     pub log: PathBuf,
+    /// Where it listens.
+    #[serde(with = "skills::paths")]
+    pub socket: PathBuf,
 }
 
 /// How a daemon shows its tree.
@@ -272,6 +275,8 @@ pub enum Policy {
 pub struct ServerStatus {
     /// The configured name.
     pub name: String,
+    /// The name in ids and in the mount.
+    pub shown_as: String,
     /// Whether it runs.
     pub state: ServerPhase,
     /// Why it failed.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use daemon::client::Client;
+use daemon::client::{ANSWER, Client};
 use daemon::protocol::{Call, Describe, Description};
 use serde_json::{Map, Value};
 use skills::arguments::{merge, parse_flags};
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     args: Option<String>,
 
     /// Give up after this long, and cancel the call at the server [default: the server's own setting]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse_positive)]
     timeout: Option<Duration>,
 
     /// Print the whole result as the server sent it, errors too
@@ -81,9 +81,11 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         .map(|flag| flag.clone().into_string().map_err(|flag| no_text(&flag)))
         .collect::<Result<Vec<_>, _>>()?;
     let given = arguments.args.as_deref().map(input::read).transpose()?;
-    let mut client = arguments
-        .which
-        .connect(environment, target.path.as_deref())?;
+    let patience = arguments.timeout.map_or(ANSWER, |limit| limit.min(ANSWER));
+    let mut client =
+        arguments
+            .which
+            .connect_within(environment, target.path.as_deref(), patience)?;
 
     let from_flags = if flags.is_empty() {
         Map::new()

@@ -1,30 +1,38 @@
 //! `shelf unmount`.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use daemon::client::Client;
 use daemon::instance;
 use daemon::mount_table::{self, ShelfMount};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mount::UnmountFlags;
+use rustix::process::{PidfdFlags, pidfd_open};
 use skills::problem::{Problem, ProblemKind};
 
 use crate::environment::{Environment, absolute};
 use crate::error::CommandResult;
-use crate::selection::{connect, elsewhere, real};
+use crate::selection::{connect, elsewhere};
 use crate::ui::Ui;
 
 /// How long a daemon may take to unmount.
 const GONE: Duration = Duration::from_secs(10);
+
+/// How long its daemon may take to end its servers.
+const ENDED: Duration = Duration::from_secs(15);
 
 /// How long to wait between two looks at the mount table.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// End a shelf and unmount it
 ///
-/// Also clears what a daemon that was killed left mounted.
+/// Returns when its servers have ended. Also clears what a daemon that was killed, or that hangs, left mounted. Of a bind mount only the bind is
+/// unmounted.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  shelf unmount /mnt/tools")]
 pub(crate) struct Arguments {
@@ -39,31 +47,64 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         None => environment.default_mount_point()?,
     };
     let mount = mounted_at(&directory)?;
-    let socket = instance::socket_path(&environment.runtime(), &mount.instance);
-    match connect(environment, &socket).and_then(|mut client| client.stop()) {
-        Ok(()) => {}
+    let socket = instance::socket_of(&environment.runtime(), &mount)?;
+    match connect(environment, &socket).and_then(|mut client| end(&mut client, &mount)) {
+        Ok(End::Stopped(daemon)) => {
+            wait_until_gone(&mount)?;
+            wait_for_end(daemon, ui);
+        }
+        Ok(End::Bind { of }) => {
+            clear(&mount.mount_point)?;
+            ui.note(&format!(
+                "this was a bind of {0}, which stays",
+                of.display()
+            ));
+            ui.hint(&format!("shelf unmount {}", of.display()));
+        }
         Err(problem) if problem.kind == ProblemKind::Daemon => {
             ui.note(&format!(
                 "the daemon does not answer, clearing its mount ({problem})"
             ));
             clear(&mount.mount_point)?;
+            wait_until_gone(&mount)?;
         }
         Err(problem) => return Err(problem.into()),
     }
-    wait_until_gone(&mount)?;
     Ok(())
+}
+
+/// What a daemon that answers makes of the end of a mount.
+enum End {
+    /// It was told to stop; this tells when it has.
+    Stopped(Option<OwnedFd>),
+    /// What was named is a bind of its mount and nothing that it could unmount.
+    Bind {
+        /// Its own mount.
+        of: PathBuf,
+    },
+}
+
+fn end(client: &mut Client, mount: &ShelfMount) -> Result<End, Problem> {
+    let own = client.status()?.about.mount_point;
+    if let Some(own) = own.as_deref().and_then(mount_table::mounted_on)
+        && own.instance == mount.instance
+        && own.mount_point != mount.mount_point
+    {
+        return Ok(End::Bind {
+            of: own.mount_point,
+        });
+    }
+    // Before it is told to stop: later the number could be another process's.
+    let daemon = client
+        .daemon()
+        .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    client.stop()?;
+    Ok(End::Stopped(daemon))
 }
 
 /// The mount at a place. The place itself is not touched, for its daemon may hang; a link to it is followed.
 fn mounted_at(directory: &Path) -> Result<ShelfMount, Problem> {
-    let place = match (directory.parent(), directory.file_name()) {
-        _ if directory.is_symlink() => real(directory),
-        (Some(parent), Some(name)) => real(parent).join(name),
-        _ => directory.to_owned(),
-    };
-    // Of two mounts in one place the later one is on top.
-    let mounts = mount_table::shelf_mounts().into_iter();
-    if let Some(mount) = mounts.rev().find(|mount| mount.mount_point == place) {
+    if let Some(mount) = mount_table::mounted_on(directory) {
         return Ok(mount);
     }
     let problem = match mount_table::containing(directory) {
@@ -125,4 +166,15 @@ fn wait_until_gone(mount: &ShelfMount) -> Result<(), Problem> {
         std::thread::sleep(INTERVAL);
     }
     Ok(())
+}
+
+/// Waits for the daemon and so for its servers: whoever mounts again at once finds no lock of theirs held.
+fn wait_for_end(daemon: Option<OwnedFd>, ui: &Ui) {
+    let (Some(daemon), Ok(limit)) = (daemon, Timespec::try_from(ENDED)) else {
+        return;
+    };
+    // Interrupted by nothing: this command catches no signal.
+    if poll(&mut [PollFd::new(&daemon, PollFlags::IN)], Some(&limit)) == Ok(0) {
+        ui.warning("it is unmounted, but its daemon still waits for servers to end");
+    }
 }

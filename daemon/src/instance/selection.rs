@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use skills::problem::{Problem, ProblemKind};
 
-use super::{running, socket_path};
-use crate::mount_table;
+use super::{is_trusted, running, socket_path};
+use crate::mount::Life;
+use crate::mount_table::{self, ShelfMount};
 use crate::protocol::About;
 
 /// What a command knows of the daemon that it means; the first that is given decides.
@@ -59,7 +60,7 @@ pub fn find(selector: &Selector<'_>) -> Result<Found, Problem> {
     }
     if let Some(mount) = selector.path.and_then(mount_table::containing) {
         return Ok(Found {
-            socket: socket_path(selector.runtime, &mount.instance),
+            socket: socket_of(selector.runtime, &mount)?,
             mount_point: Some(mount.mount_point),
         });
     }
@@ -68,6 +69,36 @@ pub fn find(selector: &Selector<'_>) -> Result<Found, Problem> {
         socket: socket_path(selector.runtime, &about.instance),
         mount_point: None,
     })
+}
+
+/// Where the daemon of a mount listens, or did before it ended.
+///
+/// # Errors
+/// [`ProblemKind::Refused`] when it belongs to another user, [`ProblemKind::Daemon`] when it lives and has its socket elsewhere.
+pub fn socket_of(runtime: &Path, mount: &ShelfMount) -> Result<PathBuf, Problem> {
+    let socket = socket_path(runtime, &mount.instance);
+    if is_trusted(runtime)? && socket.symlink_metadata().is_ok() {
+        return Ok(socket);
+    }
+    let problem =
+        |kind, message: String| Problem::new(kind, message).at_file(&mount.mount_point, None);
+    match mount.user {
+        // It could not be asked whether it lives: the kernel answers for it.
+        Some(user) if user != rustix::process::geteuid().as_raw() => Err(problem(
+            ProblemKind::Refused,
+            format!("this shelf belongs to user {user}"),
+        )
+        .hint("run the command as that user")),
+        _ if Life::of(&mount.mount_point) == Life::Alive => Err(problem(
+            ProblemKind::Daemon,
+            format!(
+                "the daemon of this shelf is alive, but has no socket in {}",
+                runtime.display()
+            ),
+        )
+        .hint("set XDG_RUNTIME_DIR to what it was when the shelf was mounted")),
+        _ => Ok(socket),
+    }
 }
 
 /// Chooses among the running daemons by their configuration.
@@ -122,12 +153,12 @@ fn several(candidates: &[About]) -> Problem {
         let _ = write!(
             message,
             "\n  {}: mounted at {}, configuration {}",
-            about.instance,
+            about.socket.display(),
             shown(&about.mount_point),
             shown(&about.config),
         );
     }
     Problem::new(ProblemKind::Daemon, message).hint(
-        "name one: by a path in its mount instead of the id, with --config FILE, or with SHELF_SOCKET",
+        "name one: by a path in its mount instead of the id, with --config FILE, or with SHELF_SOCKET=<what stands before the colon>",
     )
 }

@@ -7,6 +7,7 @@ use skills::problem::{Problem, ProblemKind};
 use super::{Options, Output};
 use crate::config::Config;
 use crate::instance;
+use crate::mount_table;
 use crate::protocol::{About, OutputKind};
 
 /// What tells the state of one configuration from that of another: a hash of its canonical path, or of the roots alone.
@@ -43,7 +44,9 @@ pub(super) fn about(options: &Options, config: &Config) -> Result<About, Problem
         Output::None => (None, OutputKind::None),
     };
     let instance = instance::new_id()?;
+    let runtime = &options.surroundings.directories.runtime;
     Ok(About {
+        socket: instance::socket_path(runtime, &instance),
         log: options.surroundings.directories.state.join("log"),
         instance,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -68,7 +71,8 @@ pub(super) fn about(options: &Options, config: &Config) -> Result<About, Problem
 /// Refuses a skill root that contains the place where the tree is shown: the daemon would find its own output below it.
 pub(super) fn refuse_roots_around(target: &Path, roots: &[PathBuf]) -> Result<(), Problem> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let target = real(target);
+    // Not looked at itself: it may be the mount of a daemon that hangs.
+    let target = mount_table::resolve(target).unwrap_or_else(|_| target.to_owned());
     match roots.iter().find(|root| target.starts_with(real(root))) {
         None => Ok(()),
         Some(root) => Err(Problem::new(

@@ -325,6 +325,7 @@ fn a_root_in_a_mount_or_around_one_is_refused() {
                 mount_point: PathBuf::from("/usr/shelf-under-test"),
                 instance: "x".to_owned(),
                 root: PathBuf::from("/"),
+                user: None,
             }]
         },
         ..MACHINE

@@ -104,6 +104,7 @@ fn serve() -> Served {
             mount_point: None,
             output: OutputKind::None,
             log: PathBuf::new(),
+            socket: PathBuf::new(),
         },
         shutdown: CancellationToken::new(),
         runtime: directory,

@@ -99,6 +99,7 @@ pub(in crate::control) fn about() -> About {
         mount_point: None,
         output: OutputKind::None,
         log: PathBuf::new(),
+        socket: PathBuf::new(),
     }
 }
 
@@ -122,6 +123,7 @@ fn the_status_counts_and_explains() {
     assert_eq!(status.problems.len(), 1);
     let broken = ServerStatus {
         name: "broken".into(),
+        shown_as: "broken".into(),
         state: ServerPhase::Failed,
         reason: Some("exited with 1".into()),
         tools: None,
@@ -129,6 +131,7 @@ fn the_status_counts_and_explains() {
     };
     assert_eq!(status.servers[1], broken);
     assert_eq!(status.servers[0].tools, Some(2));
+    assert_eq!(status.servers[0].shown_as, "a b%2Fc");
 }
 
 #[test]
