@@ -4,6 +4,7 @@ mod loss;
 use std::process::Command;
 use std::sync::Arc;
 
+use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -109,6 +110,49 @@ fn a_schema_that_is_its_own_part_is_named() {
         types,
         "type Arguments = {left?: Arguments, value?: left}\ntype left = Arguments\n"
     );
+}
+
+#[test]
+fn a_schema_that_is_its_own_argument_ends() {
+    let both = r##"{"$ref":"#","type":"object","properties":{"y":{"$ref":"#"}},"required":["y"]}"##;
+    let text = render(&with_schema(both), &id(), ".schemas/server/tool.json");
+    assert!(text.contains("server/tool"), "{text}");
+}
+
+/// A part of a schema that refers to a few others, and to the whole.
+fn tangled() -> impl Strategy<Value = Value> {
+    let reference = (0..5_u8).prop_map(|number| match number {
+        0 => json!({ "$ref": "#" }),
+        number => json!({ "$ref": format!("#/$defs/d{number}") }),
+    });
+    let few = || proptest::collection::vec(reference.clone(), 0..3);
+    (few(), few(), few(), few()).prop_map(|(properties, all, any, mut items)| {
+        let names: Vec<_> = (0..properties.len()).map(|n| format!("p{n}")).collect();
+        let properties: serde_json::Map<_, _> = names.iter().cloned().zip(properties).collect();
+        let mut schema = json!({ "type": "object", "required": names, "properties": properties });
+        schema["allOf"] = all.into();
+        schema["anyOf"] = any.into();
+        if let Some(items) = items.pop() {
+            schema["properties"]["list"] =
+                json!({ "type": "array", "minItems": 3, "items": items });
+        }
+        schema
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Time and memory are bounded however a schema refers to itself: a test that hangs has failed.
+    #[test]
+    fn tangled_references_end(root in tangled(), parts in proptest::collection::vec(tangled(), 4)) {
+        let mut schema = root;
+        for (number, part) in parts.into_iter().enumerate() {
+            schema["$defs"][format!("d{}", number + 1)] = part;
+        }
+        let text = render(&with_schema(&schema.to_string()), &id(), ".schemas/server/tool.json");
+        prop_assert!(text.len() < 200_000, "{} bytes", text.len());
+    }
 }
 
 #[test]
