@@ -51,6 +51,33 @@ fn a_misspelt_name_is_refused_with_the_nearest() {
 }
 
 #[test]
+fn a_tool_of_a_server_that_failed_is_not_called_missing() {
+    let mut sources = example();
+    let failed = ServerState {
+        phase: Phase::Failed("exited with 3".into()),
+        stale: None,
+    };
+    let name = ServerName::new("broken");
+    let broken = (server("broken", None), failed);
+    sources.servers.insert(name, broken);
+    let snapshot = built(sources.clone());
+    let problem = snapshot.find("broken/x").expect_err("it is not known");
+    assert_eq!(problem.kind, ProblemKind::Server);
+    assert_eq!(
+        problem.to_string(),
+        "broken: the server failed: exited with 3"
+    );
+    let said: Vec<String> = snapshot.problems().map(ToString::to_string).collect();
+    assert_eq!(said, ["broken: failed: exited with 3"]);
+
+    // What the source says itself, with the place, is not said twice.
+    let own = Problem::new(ProblemKind::Configuration, "exited with 3");
+    sources.problems.insert("broken".into(), vec![own.clone()]);
+    let snapshot = built(sources);
+    assert_eq!(snapshot.problems().cloned().collect::<Vec<_>>(), [own]);
+}
+
+#[test]
 fn the_journal_names_servers_once_and_entries_after() {
     let empty = built(sources(Vec::new(), Vec::new()));
     let full = built(example());
