@@ -2,8 +2,9 @@ use std::sync::Arc;
 
 use super::fixtures::{built, example, server, sources, tool};
 use super::{Known, differences};
-use crate::problem::ProblemKind;
-use crate::server::{Definitions, ServerState};
+use crate::entry_id::ServerName;
+use crate::problem::{Problem, ProblemKind};
+use crate::server::{Definitions, Phase, ServerState};
 
 #[test]
 fn entries_are_found_by_id_and_by_path() {
