@@ -101,6 +101,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         Some(place) => output::Format::Text(files::Place::chosen(place)),
         None => output::Format::Text(files::Place::Private(results(environment))),
     };
+    if let output::Format::Text(place) = &format {
+        place.check()?;
+    }
     let interrupt = interrupt::catch()?;
     let reply = client.call(&call, Some(&interrupt), &mut |progress| {
         ui.progress(&output::progress(&progress));
