@@ -1,4 +1,4 @@
-//! File names for names that come from strangers (DESIGN, "File names" and "Names").
+//! File names for names that come from strangers (SEMANTICS 16).
 //!
 //! It knows nothing of servers, tools or skills: what wants a name is a name and a source.
 

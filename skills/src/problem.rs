@@ -50,7 +50,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// The process exit code (the table in DESIGN, "The command line").
+    /// The process exit code (the table in README, "The command").
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::ToolError => 1,

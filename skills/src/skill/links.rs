@@ -1,4 +1,4 @@
-//! How a symbolic link inside a skill is shown (DESIGN, "Links in skills").
+//! How a symbolic link inside a skill is shown (SEMANTICS 13).
 //!
 //! The reader's kernel follows what the mount shows, so a link must lead to the same file there, or nowhere.
 
