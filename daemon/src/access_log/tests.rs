@@ -6,14 +6,13 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use skills::entry_id::EntryId;
 use skills::problem::ProblemKind;
-use tokio::sync::Semaphore;
 
 use super::reader::{Filter, Reader};
 use super::record::Record;
@@ -155,10 +154,7 @@ fn a_line_is_in_the_file_within_a_second_without_a_close() {
 fn opens_that_do_not_fit_are_counted_and_calls_wait() {
     let directory = tempfile::tempdir().unwrap();
     // A queue of three whose writer does not run yet.
-    let shared = Arc::new(Shared {
-        room: Semaphore::new(3),
-        dropped: AtomicU64::new(0),
-    });
+    let shared = Arc::new(Shared::new(3));
     let (queue, records) = std::sync::mpsc::channel();
     let writer = Writer::open(directory.path(), "one", 0, Arc::clone(&shared)).unwrap();
     let log = AccessLog {
@@ -293,10 +289,9 @@ fn a_log_that_somebody_removed_is_begun_again() {
 #[test]
 fn what_a_full_disk_took_is_counted() {
     let directory = tempfile::tempdir().unwrap();
-    let shared = Arc::new(Shared {
-        room: Semaphore::new(0),
-        dropped: AtomicU64::new(0),
-    });
+    let shared = Arc::new(Shared::new(0));
+    // As many were lost before.
+    shared.dropped.store(7, Ordering::Relaxed);
     let (queue, records) = std::sync::mpsc::channel();
     let mut writer = Writer::open(directory.path(), "one", 0, Arc::clone(&shared)).unwrap();
     // Every write to this device fails for want of space.
@@ -312,5 +307,7 @@ fn what_a_full_disk_took_is_counted() {
     }
     drop(queue);
     writer.run(&records);
-    assert_eq!(shared.dropped.load(Ordering::Relaxed), 5);
+    assert_eq!(shared.dropped.load(Ordering::Relaxed), 12);
+    let problem = shared.problem.lock().unwrap().clone().unwrap();
+    assert!(problem.to_string().contains("No space left"), "{problem}");
 }
