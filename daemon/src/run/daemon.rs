@@ -234,6 +234,7 @@ impl Daemon {
             return Ok(());
         };
         problems.extend(report.problems);
+        let failed = report.failed;
         on_event(Event::Ready {
             mount_point,
             entries,
@@ -241,7 +242,14 @@ impl Daemon {
             elapsed_ms,
             pending,
         });
-        Ok(())
+        if failed == 0 {
+            return Ok(());
+        }
+        let message =
+            format!("the mirror is not whole: {failed} of its files could not be written");
+        Err(Problem::new(ProblemKind::Mount, message)
+            .at_file(target, None)
+            .hint("see to what the warnings name, and mirror again"))
     }
 
     /// What must not be lost is written out last.
