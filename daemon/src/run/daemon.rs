@@ -52,9 +52,18 @@ impl Daemon {
         let (updates, snapshots) = catalog::start(config.index, seen, journal)
             .map_err(|error| internal("the catalog's thread could not be started", &error))?;
 
-        let cache = DefinitionCache::open(&directories.cache, &name)?;
-        let (given, surroundings) = (options.skills.clone(), options.surroundings.clone());
-        let sources = Sources::start(config, given, surroundings, cache, updates.clone()).await;
+        let cache = match DefinitionCache::open(&directories.cache, &name) {
+            Ok(cache) => cache,
+            Err(problem) => {
+                let _ = updates.send(SourceUpdate::Problems {
+                    source: "cache".into(),
+                    problems: vec![problem],
+                });
+                DefinitionCache::unstored()?
+            }
+        };
+        let server_logs = identity::server_logs(&directories.state, options);
+        let sources = Sources::start(options, config, server_logs, cache, updates.clone()).await;
         settle(&updates, |done| SourceUpdate::Flush { done }).await;
         Ok(Self {
             about,
@@ -152,7 +161,7 @@ impl Daemon {
                     change = watch.changed() => change,
                     () = shutdown.cancelled() => None,
                 } {
-                    sources.reload().await;
+                    sources.reload();
                 }
             });
         }
