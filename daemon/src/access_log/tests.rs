@@ -71,9 +71,9 @@ fn the_log_is_for_its_owner_alone() {
     let directory = parent.path().join("state/log");
     fs::create_dir_all(&directory).unwrap();
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
-    AccessLog::open(&directory, "one", LogOptions::default())
-        .unwrap()
-        .close();
+    let log = AccessLog::open(&directory, "one", LogOptions::default()).unwrap();
+    log.try_record(caller(), opened("x"));
+    log.close();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&directory), 0o700);
     assert_eq!(mode(&directory.join("one.jsonl")), 0o600);
@@ -82,6 +82,15 @@ fn the_log_is_for_its_owner_alone() {
     symlink(&directory, &link).unwrap();
     let problem = AccessLog::open(&link, "one", LogOptions::default()).unwrap_err();
     assert!(problem.to_string().contains("it is a link"), "{problem}");
+}
+
+#[test]
+fn nothing_remains_where_nothing_was_logged() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = AccessLog::open(directory.path(), "one", LogOptions::default()).unwrap();
+    assert!(directory.path().join("one.jsonl").exists());
+    log.close();
+    assert!(!directory.path().join("one.jsonl").exists());
 }
 
 #[test]

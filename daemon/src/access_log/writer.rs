@@ -114,6 +114,10 @@ impl Writer {
             }
         }
         self.flush();
+        if fs::metadata(&self.path).is_ok_and(|file| file.len() == 0) {
+            // Nothing was logged, and nothing need remain.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 
     /// Takes whatever is queued; false once the log is closed.

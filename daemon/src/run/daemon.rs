@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use skills::problem::{Problem, ProblemKind};
 use tokio::signal::unix::{SignalKind, signal};
@@ -25,6 +25,7 @@ use crate::journal::{Journal, SeenFile};
 use crate::mirror;
 use crate::mount::{Mount, MountOptions};
 use crate::protocol::About;
+use crate::retention;
 
 /// A daemon with its catalog complete as far as it is known without starting anything.
 pub(super) struct Daemon {
@@ -62,6 +63,9 @@ impl Daemon {
                 DefinitionCache::unstored()?
             }
         };
+        let kept = directories.clone();
+        // Not waited for: nothing depends on it.
+        tokio::task::spawn_blocking(move || retention::remove_old(&kept, SystemTime::now()));
         let server_logs = identity::server_logs(&directories.state, options);
         let sources = Sources::start(options, config, server_logs, cache, updates.clone()).await;
         settle(&updates, |done| SourceUpdate::Flush { done }).await;
