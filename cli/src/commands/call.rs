@@ -6,7 +6,7 @@ mod input;
 mod output;
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use daemon::client::Client;
@@ -27,7 +27,7 @@ use crate::ui::Ui;
 /// After the ID every flag is the tool's own, by its schema: everything/echo --message hello. Options of shelf stand before the ID.
 ///
 /// Standard output is only the result: text blocks as they are. An error of the tool goes to standard error, with exit code 1. Images, audio and
-/// blobs are written to files, whose paths go to standard error.
+/// blobs are written to files, whose paths go to standard error, and which are kept for a week.
 #[derive(Args, Debug)]
 #[command(
     override_usage = "shelf call [OPTIONS] <ID> [TOOL FLAGS]...",
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     args: Option<String>,
 
-    /// Give up after this long, and cancel the call at the server [default: the server's own setting]
+    /// Give up after this long, reading the arguments included, and cancel the call at the server [default: the server's own setting]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     timeout: Option<Duration>,
 
@@ -75,7 +75,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         .split_first()
         .ok_or_else(|| usage("an id is missing"))?;
     let target = target(id)?;
-    let given = arguments.args.as_deref().map(input::read).transpose()?;
+    let started = Instant::now();
+    let given = match &arguments.args {
+        Some(text) => Some(input::read(text, arguments.timeout)?),
+        None => None,
+    };
+    let reading = milliseconds(started.elapsed());
     let mut client = arguments
         .which
         .connect(environment, target.path.as_deref())?;
@@ -93,7 +98,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let call = Call {
         entry: target.entry,
         arguments: values,
-        timeout_ms: arguments.timeout.map(milliseconds),
+        timeout_ms: arguments
+            .timeout
+            .map(|timeout| milliseconds(timeout).saturating_sub(reading)),
     };
     let format = match &arguments.out {
         _ if arguments.json => output::Format::Json,

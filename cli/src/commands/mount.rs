@@ -33,6 +33,8 @@ pub(crate) struct Arguments {
     foreground: bool,
 
     /// Let other users read the mount; permissions are then checked by owner and mode
+    ///
+    /// Every one of them sees the names and summaries of all entries, also of skills whose files they may not read.
     #[arg(long)]
     allow_other: bool,
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use skills::problem::{Problem, ProblemKind};
 use tokio::signal::unix::{SignalKind, signal};
@@ -25,6 +25,7 @@ use crate::journal::{Journal, SeenFile};
 use crate::mirror;
 use crate::mount::{Mount, MountOptions};
 use crate::protocol::About;
+use crate::retention;
 
 /// A daemon with its catalog complete as far as it is known without starting anything.
 pub(super) struct Daemon {
@@ -52,9 +53,21 @@ impl Daemon {
         let (updates, snapshots) = catalog::start(config.index, seen, journal)
             .map_err(|error| internal("the catalog's thread could not be started", &error))?;
 
-        let cache = DefinitionCache::open(&directories.cache, &name)?;
-        let (given, surroundings) = (options.skills.clone(), options.surroundings.clone());
-        let sources = Sources::start(config, given, surroundings, cache, updates.clone()).await;
+        let cache = match DefinitionCache::open(&directories.cache, &name) {
+            Ok(cache) => cache,
+            Err(problem) => {
+                let _ = updates.send(SourceUpdate::Problems {
+                    source: "cache".into(),
+                    problems: vec![problem],
+                });
+                DefinitionCache::unstored()?
+            }
+        };
+        let kept = directories.clone();
+        // Not waited for: nothing depends on it.
+        tokio::task::spawn_blocking(move || retention::remove_old(&kept, SystemTime::now()));
+        let server_logs = identity::server_logs(&directories.state, options);
+        let sources = Sources::start(options, config, server_logs, cache, updates.clone()).await;
         settle(&updates, |done| SourceUpdate::Flush { done }).await;
         Ok(Self {
             about,
@@ -152,7 +165,7 @@ impl Daemon {
                     change = watch.changed() => change,
                     () = shutdown.cancelled() => None,
                 } {
-                    sources.reload().await;
+                    sources.reload();
                 }
             });
         }
@@ -234,6 +247,7 @@ impl Daemon {
             return Ok(());
         };
         problems.extend(report.problems);
+        let failed = report.failed;
         on_event(Event::Ready {
             mount_point,
             entries,
@@ -241,7 +255,14 @@ impl Daemon {
             elapsed_ms,
             pending,
         });
-        Ok(())
+        if failed == 0 {
+            return Ok(());
+        }
+        let message =
+            format!("the mirror is not whole: {failed} of its files could not be written");
+        Err(Problem::new(ProblemKind::Mount, message)
+            .at_file(target, None)
+            .hint("see to what the warnings name, and mirror again"))
     }
 
     /// What must not be lost is written out last.

@@ -36,6 +36,15 @@ pub(super) fn manifest_path(state: &Path, target: &Path) -> PathBuf {
         .join(format!("{}.manifest", &hash[..16]))
 }
 
+/// Where the servers' own logs are: apart for each place of a shelf, since only one daemon at a time shows something there.
+pub(super) fn server_logs(state: &Path, options: &Options) -> PathBuf {
+    let place = match options.output.target() {
+        Some(target) => skills::names::encode(&target.to_string_lossy()),
+        None => configuration_name(options),
+    };
+    state.join("servers").join(place)
+}
+
 pub(super) fn about(options: &Options, config: &Config) -> Result<About, Problem> {
     let (mount_point, output) = match &options.output {
         Output::Mount { mount_point, .. } => (Some(mount_point.clone()), OutputKind::Mount),

@@ -37,7 +37,7 @@ fn context(base: &Path) -> Context {
     let cache = DefinitionCache::open(&surroundings.directories.cache, "test").unwrap();
     Context {
         snapshots,
-        servers: Servers::new(surroundings, cache, updates),
+        servers: Servers::new(surroundings, base.join("servers"), cache, updates),
         log: AccessLog::open(&base.join("log"), "test", LogOptions::default()).unwrap(),
         callers: Arc::default(),
         about: methods::tests::about(),
