@@ -15,7 +15,7 @@ use crate::{diagnostics, interrupt, launch};
 
 /// Mount a shelf and return when it can be read
 ///
-/// The daemon goes on in the background until `shelf unmount`. Servers are started only to be listed for the first time, and to be called.
+/// The daemon goes on in the background until `shelf unmount`. Servers are started only to be called, and to be listed: for the first time, when their entry changed, and when what is known of them is a day old.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Example:\n  shelf mount /mnt/tools --config .mcp.json --skills ~/.agents/skills\n  cat /mnt/tools/INDEX.md"

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use skills::problem::{Problem, ProblemKind};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +26,12 @@ use crate::mirror;
 use crate::mount::{Mount, MountOptions};
 use crate::protocol::About;
 use crate::retention;
+
+/// How often it is looked whether definitions have become too old.
+const LOOK_FOR_OLD: Duration = Duration::from_secs(60 * 60);
+
+/// How long the catalog may take to write out what it keeps on disk.
+const END_DEADLINE: Duration = Duration::from_secs(10);
 
 /// A daemon with its catalog complete as far as it is known without starting anything.
 pub(super) struct Daemon {
@@ -169,8 +175,24 @@ impl Daemon {
                 }
             });
         }
-        self.shutdown.cancelled().await;
-        Ok(serving)
+        tokio::select! {
+            () = self.shutdown.cancelled() => Ok(serving),
+            () = self.refresh_day_by_day() => Ok(serving),
+            () = ended(self.snapshots.generations()) => Err(Problem::new(
+                ProblemKind::Internal,
+                "the catalog's thread broke off",
+            )),
+        }
+    }
+
+    /// Lists anew what has become a day old. Never ends.
+    async fn refresh_day_by_day(&self) {
+        let first = tokio::time::Instant::now() + LOOK_FOR_OLD;
+        let mut hours = tokio::time::interval_at(first, LOOK_FOR_OLD);
+        loop {
+            hours.tick().await;
+            self.sources.servers.refresh().await;
+        }
     }
 
     /// Waits until the mount shows what the catalog has by now: what is announced must be what the next command reads.
@@ -268,9 +290,18 @@ impl Daemon {
     /// What must not be lost is written out last.
     pub(super) async fn stop(&self) {
         self.sources.servers.stop().await;
-        settle(&self.updates, |done| SourceUpdate::End { done }).await;
+        // Bounded: a catalog that hangs must not keep the process.
+        let end = settle(&self.updates, |done| SourceUpdate::End { done });
+        if tokio::time::timeout(END_DEADLINE, end).await.is_err() {
+            tracing::warn!("the catalog did not end in time");
+        }
         tokio::task::block_in_place(|| self.log.close());
     }
+}
+
+/// Waits until nothing is published any more: the catalog's thread is gone.
+async fn ended(mut generations: watch::Receiver<u64>) {
+    while generations.changed().await.is_ok() {}
 }
 
 /// Waits until everything sent before is published.
