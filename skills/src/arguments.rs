@@ -46,7 +46,7 @@ pub fn parse_flags(
     id: &EntryId,
     flags: &[String],
 ) -> Result<Map<String, Value>, Problem> {
-    let root = schema::of(tool)?;
+    let root = schema::of(tool);
     let parameters = Parameters::of(&root);
     Flags::read(flags, &parameters)
         .and_then(|flags| flags.into_arguments(&parameters))

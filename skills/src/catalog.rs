@@ -76,8 +76,6 @@ pub struct Snapshot {
     pub entries: BTreeMap<EntryId, Entry>,
     /// What it was made from.
     pub sources: Sources,
-    /// Collisions that came up when names were given out, beside the problems of the sources.
-    pub collisions: Vec<Problem>,
     /// The tree that the mount and the mirror show.
     pub tree: Arc<Directory>,
     layout: Layout,
@@ -101,7 +99,6 @@ impl Snapshot {
             generation: previous.map_or(1, |snapshot| snapshot.generation + 1),
             entries: entries(&layout),
             sources,
-            collisions: layout.collisions().to_vec(),
             tree: layout.root().clone(),
             layout,
         }
@@ -127,13 +124,13 @@ impl Snapshot {
         lines.into_iter()
     }
 
-    /// Every problem: those of the sources, then collisions.
+    /// Every problem: those of the sources, then those of their names and definitions.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
         self.sources
             .problems
             .values()
             .flatten()
-            .chain(&self.collisions)
+            .chain(self.layout.problems())
     }
 }
 
