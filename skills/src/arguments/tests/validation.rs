@@ -346,6 +346,12 @@ fn hostile_references_are_not_followed_for_ever() {
         );
     }
 
+    // Circles whose steps can't be told here; the library notices them.
+    for reference in ["$ref", "$dynamicRef"] {
+        let circle = json!({"properties": {"it": {reference: "#x"}}, "$defs": {"q": {"$dynamicAnchor": "x", reference: "#x"}}});
+        assert_eq!(faults(&circle, &json!({"it": 1})), [""; 0]);
+    }
+
     // Long, but each step goes into the value.
     let nested = chain(
         length,
