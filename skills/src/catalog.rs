@@ -76,10 +76,8 @@ pub struct Snapshot {
     pub entries: BTreeMap<EntryId, Entry>,
     /// What it was made from.
     pub sources: Sources,
-    /// Collisions that came up when names were given out, beside the problems of the sources.
-    pub collisions: Vec<Problem>,
     /// Servers that failed, unless their source has said why among its problems.
-    pub failures: Vec<Problem>,
+    failures: Vec<Problem>,
     /// The tree that the mount and the mirror show.
     pub tree: Arc<Directory>,
     layout: Layout,
@@ -104,7 +102,6 @@ impl Snapshot {
             entries: entries(&layout),
             failures: failures(&sources),
             sources,
-            collisions: layout.collisions().to_vec(),
             tree: layout.root().clone(),
             layout,
         }
@@ -130,13 +127,13 @@ impl Snapshot {
         lines.into_iter()
     }
 
-    /// Every problem: those of the sources, collisions, failed servers.
+    /// Every problem: those of the sources, then those of names and definitions, then the servers that failed.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
         self.sources
             .problems
             .values()
             .flatten()
-            .chain(&self.collisions)
+            .chain(self.layout.problems())
             .chain(&self.failures)
     }
 }

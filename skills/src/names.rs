@@ -26,8 +26,9 @@ const EMPTY: &str = "%";
 /// How many base32 letters a suffix has.
 const LETTERS: usize = 6;
 
-/// Encodes a name so that it can stand as one path component: `/`, NUL, control characters, a leading `.`, `%` and `~`
-/// percent-encoded, reversibly; an over-long name is cut and given `~` and a hash. Never empty, `.` or `..`.
+/// Encodes a name so that it can stand as one path component: `/`, NUL, control characters, a leading `.` or `-`, `%` and
+/// `~` percent-encoded, reversibly; an over-long name is cut and given `~` and a hash. Never empty, `.` or `..`, and never an
+/// option where a command takes a file or an id.
 ///
 /// Characters that break a line or can't be seen (C1, U+2028, U+2029, bidi, zero-width) are encoded as well.
 pub fn encode(name: &str) -> String {
@@ -72,7 +73,7 @@ fn suffixed(name: &str, source: &str, count: usize) -> String {
 fn escape(name: &str) -> String {
     let mut encoded = String::with_capacity(name.len());
     for (at, character) in name.char_indices() {
-        if at == 0 && character == '.' || must_encode(character) {
+        if at == 0 && matches!(character, '.' | '-') || must_encode(character) {
             for byte in character.encode_utf8(&mut [0; 4]).bytes() {
                 write!(encoded, "%{byte:02X}").expect("writing to a string can't fail");
             }

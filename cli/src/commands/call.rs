@@ -115,6 +115,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let reply = client.call(&call, Some(&interrupt), &mut |progress| {
         ui.progress(&output::progress(&progress));
     })?;
+    if let Some(problem) = &reply.unchecked {
+        ui.warning(&format!("the arguments were not checked: {problem}"));
+    }
     output::print(&reply, &format, ui)
 }
 

@@ -195,6 +195,7 @@ mod tests {
             id: EntryId("a/b".into()),
             is_error: false,
             result: RawValue::from_string(json.to_owned()).unwrap(),
+            unchecked: None,
         };
         Content::read(&reply).unwrap()
     }
