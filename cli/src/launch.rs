@@ -25,9 +25,6 @@ use crate::error::usage;
 /// The first argument of the daemon's process.
 pub(crate) const DAEMON: &str = "__daemon";
 
-/// The first argument of a guard's process.
-pub(crate) const GUARD: &str = "__guard";
-
 /// How much of a dead daemon's stderr is shown.
 const TAIL_LINES: usize = 20;
 

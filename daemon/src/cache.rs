@@ -59,7 +59,8 @@ pub struct Cached {
 /// The definitions of one configuration's servers on disk. One file a server, 0600, replaced by rename.
 #[derive(Clone, Debug)]
 pub struct DefinitionCache {
-    directory: PathBuf,
+    /// `None` when nothing is kept.
+    directory: Option<PathBuf>,
     key: Key,
 }
 
@@ -77,8 +78,25 @@ impl DefinitionCache {
             .map_err(|error| unwritable(&below, &error))?;
         let path = directory.join("key");
         Ok(Self {
-            directory: below,
+            directory: Some(below),
             key: Key::read_or_make(&path).map_err(|error| unwritable(&path, &error))?,
+        })
+    }
+
+    /// A cache that keeps nothing, for where none can be opened.
+    ///
+    /// # Errors
+    /// When the system gives no random bytes.
+    pub fn unstored() -> Result<Self, Problem> {
+        let key = Key::make().map_err(|error| {
+            Problem::new(
+                ProblemKind::Internal,
+                format!("no random bytes can be had: {error}"),
+            )
+        })?;
+        Ok(Self {
+            directory: None,
+            key,
         })
     }
 
@@ -89,7 +107,7 @@ impl DefinitionCache {
 
     /// What is known of a server; `None` when nothing is, or the file can't be read as what it should be.
     pub fn load(&self, server: &ServerName) -> Option<Cached> {
-        let path = self.path(server);
+        let path = self.path(server)?;
         let bytes = match read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -116,14 +134,17 @@ impl DefinitionCache {
         freshness: Freshness,
         era: Option<Era>,
     ) -> Result<(), Problem> {
-        let path = self.path(server);
+        let Some(path) = self.path(server) else {
+            return Ok(());
+        };
         let stored = Stored::new(server, definitions, freshness, era, SystemTime::now());
         let written = stored.to_bytes().and_then(|bytes| replace(&path, &bytes));
         written.map_err(|error| unwritable(&path, &error))
     }
 
-    fn path(&self, server: &ServerName) -> PathBuf {
-        self.directory.join(file_name(server.as_str()))
+    fn path(&self, server: &ServerName) -> Option<PathBuf> {
+        let directory = self.directory.as_ref()?;
+        Some(directory.join(file_name(server.as_str())))
     }
 }
 

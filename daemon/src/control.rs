@@ -128,7 +128,9 @@ impl connection::Service for Context {
         match request.method.as_str() {
             method::STATUS => {
                 let Nothing {} = parameters(&request)?;
-                answer(&methods::status(&snapshot, &self.about, request.caller.uid))
+                let mut status = methods::status(&snapshot, &self.about, request.caller.uid);
+                status.problems.extend(self.log.problem());
+                answer(&status)
             }
             method::LIST => answer(&methods::list(&snapshot, &parameters(&request)?)?),
             method::DESCRIBE => {

@@ -18,6 +18,7 @@ pub mod mirror;
 pub mod mount;
 pub mod mount_table;
 pub mod protocol;
+mod retention;
 pub mod run;
 pub mod servers;
 pub mod skill_source;

@@ -32,8 +32,9 @@ pub struct MirrorReport {
     pub unchanged: usize,
     /// Files, links and directories that the tree no longer has.
     pub removed: usize,
-    /// What could not be written or removed, each with its path: files that somebody changed or put there, sources that
-    /// changed meanwhile.
+    /// Files, links and directories that could not be brought up to date, though nobody else's file was in the way.
+    pub failed: usize,
+    /// What was not written or removed, each with its path: files that somebody changed or put there, and what failed.
     pub problems: Vec<Problem>,
 }
 
@@ -43,7 +44,7 @@ pub struct MirrorReport {
 /// and the tree no longer has is removed.
 ///
 /// # Errors
-/// When the target lies in a shelf mount, is being written by another process, or when it or the manifest can't be used.
+/// When the target is `/`, lies in a shelf mount, is being written by another process, or when it or the manifest can't be used.
 /// What goes wrong with a single file is in the report.
 pub fn write_once(
     tree: &Directory,
@@ -60,6 +61,13 @@ pub fn write_once(
         .hint("mirror into a directory outside every shelf"));
     }
     fs::create_dir_all(target).map_err(|error| unusable(target, &error))?;
+    if fs::canonicalize(target).is_ok_and(|real| real == Path::new("/")) {
+        return Err(
+            Problem::new(ProblemKind::Usage, "a mirror needs a directory of its own")
+                .at_file(target, None)
+                .hint("mirror into a directory below it"),
+        );
+    }
     let root = directory::open_root(target).map_err(|error| unusable(target, &error.into()))?;
     flock(&root, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
         Errno::WOULDBLOCK => Problem::new(

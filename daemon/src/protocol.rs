@@ -400,4 +400,7 @@ pub struct CallReply {
     pub is_error: bool,
     /// The whole result object as the server sent it.
     pub result: Box<RawValue>,
+    /// Why the arguments were sent without having been checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<Problem>,
 }

@@ -1,4 +1,4 @@
-//! File names for names that come from strangers (DESIGN, "File names" and "Names").
+//! File names for names that come from strangers (SEMANTICS 16).
 //!
 //! It knows nothing of servers, tools or skills: what wants a name is a name and a source.
 
@@ -28,8 +28,9 @@ const EMPTY: &str = "%";
 /// How many base32 letters a suffix has.
 const LETTERS: usize = 6;
 
-/// Encodes a name so that it can stand as one path component: `/`, NUL, control characters, a leading `.`, `%` and `~`
-/// percent-encoded, reversibly; an over-long name is cut and given `~` and a hash. Never empty, `.` or `..`.
+/// Encodes a name so that it can stand as one path component: `/`, NUL, control characters, a leading `.` or `-`, `%` and
+/// `~` percent-encoded, reversibly; an over-long name is cut and given `~` and a hash. Never empty, `.` or `..`, and never an
+/// option where a command takes a file or an id.
 ///
 /// Characters that break a line or can't be seen (C1, U+2028, U+2029, bidi, zero-width) are encoded as well, and so are bytes
 /// that are no UTF-8.
@@ -77,7 +78,7 @@ fn escape(name: &[u8]) -> String {
     let mut encoded = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
         for character in chunk.valid().chars() {
-            if encoded.is_empty() && character == '.' || must_encode(character) {
+            if encoded.is_empty() && matches!(character, '.' | '-') || must_encode(character) {
                 escape_bytes(&mut encoded, character.encode_utf8(&mut [0; 4]).as_bytes());
             } else {
                 encoded.push(character);

@@ -15,7 +15,7 @@ pub enum ProblemKind {
     SkillSkipped,
     /// A skill was loaded, and something about it is wrong.
     SkillWarning,
-    /// A tool that a server sent can't be used, the server's other tools can.
+    /// A tool that a server sent is wrong: it was left out, or its arguments can't be checked. The server's other tools can be used.
     MalformedTool,
     /// Two entries wanted one name; both stay.
     Collision,
@@ -50,7 +50,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// The process exit code (the table in DESIGN, "The command line").
+    /// The process exit code (the table in README, "The command").
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::ToolError => 1,

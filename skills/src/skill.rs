@@ -48,7 +48,7 @@ pub struct Skill {
     pub headings: Vec<String>,
     /// The whole SKILL.md, byte for byte.
     pub text: Arc<[u8]>,
-    /// The directory as the mount shows it: every file, links by DESIGN's rule, `.git` left out.
+    /// The directory as the mount shows it: every file, links as SEMANTICS 13 says, `.git` left out.
     pub tree: Arc<Directory>,
 }
 

@@ -7,7 +7,7 @@ mod output;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use daemon::client::{ANSWER, Client};
@@ -28,7 +28,7 @@ use crate::ui::Ui;
 /// After the ID every flag is the tool's own, by its schema: everything/echo --message hello. Options of shelf stand before the ID.
 ///
 /// Standard output is only the result: text blocks as they are. An error of the tool goes to standard error, with exit code 1. Images, audio and
-/// blobs are written to files, whose paths go to standard error.
+/// blobs are written to files, whose paths go to standard error, and which are kept for a week.
 #[derive(Args, Debug)]
 #[command(
     override_usage = "shelf call [OPTIONS] <ID> [TOOL FLAGS]...",
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     args: Option<String>,
 
-    /// Give up after this long, and cancel the call at the server [default: the server's own setting]
+    /// Give up after this long, reading the arguments included, and cancel the call at the server [default: the server's own setting]
     #[arg(long, value_name = "TIME", value_parser = duration::parse_positive)]
     timeout: Option<Duration>,
 
@@ -80,7 +80,12 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         .iter()
         .map(|flag| flag.clone().into_string().map_err(|flag| no_text(&flag)))
         .collect::<Result<Vec<_>, _>>()?;
-    let given = arguments.args.as_deref().map(input::read).transpose()?;
+    let started = Instant::now();
+    let given = match &arguments.args {
+        Some(text) => Some(input::read(text, arguments.timeout)?),
+        None => None,
+    };
+    let reading = milliseconds(started.elapsed());
     let patience = arguments.timeout.map_or(ANSWER, |limit| limit.min(ANSWER));
     let mut client =
         arguments
@@ -100,7 +105,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let call = Call {
         entry: target.entry,
         arguments: values,
-        timeout_ms: arguments.timeout.map(milliseconds),
+        timeout_ms: arguments
+            .timeout
+            .map(|timeout| milliseconds(timeout).saturating_sub(reading)),
     };
     let format = match &arguments.out {
         _ if arguments.json => output::Format::Json,
@@ -108,10 +115,16 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         Some(place) => output::Format::Text(files::Place::chosen(place)),
         None => output::Format::Text(files::Place::Private(results(environment))),
     };
+    if let output::Format::Text(place) = &format {
+        place.check()?;
+    }
     let interrupt = interrupt::catch()?;
     let reply = client.call(&call, Some(&interrupt), &mut |progress| {
         ui.progress(&output::progress(&progress));
     })?;
+    if let Some(problem) = &reply.unchecked {
+        ui.warning(&format!("the arguments were not checked: {problem}"));
+    }
     output::print(&reply, &format, ui)
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use daemon::run::{Event, Output};
 
-use super::sources::{Sources, announce};
+use super::sources::{Sources, summary};
 use crate::environment::{Environment, absolute};
 use crate::error::{CommandResult, usage};
 use crate::ui::Ui;
@@ -50,10 +50,47 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let options = arguments.sources.options(environment, output)?;
     descriptors::withhold(&[]);
     diagnostics::print();
-    let mut announced = Ok(());
-    daemon::run::run(options, &mut |event| match event {
+    let mut written = None;
+    let whole = daemon::run::run(options, &mut |event| match event {
         Event::Progress { message } => ui.progress(&message),
-        ready @ Event::Ready { .. } => announced = announce(&ready, arguments.json, ui),
-    })?;
-    announced
+        ready @ Event::Ready { .. } => written = Some(ready),
+    });
+    if let Some(written) = &written {
+        report(written, whole.is_ok(), arguments.json, ui)?;
+    }
+    Ok(whole?)
+}
+
+/// Says what was written. No daemon remains that could be asked, so it is all said here.
+fn report(written: &Event, whole: bool, json: bool, ui: &Ui) -> CommandResult {
+    let Event::Ready {
+        mount_point,
+        entries,
+        problems,
+        elapsed_ms,
+        pending,
+    } = written
+    else {
+        return Ok(());
+    };
+    if json {
+        return ui.json(written);
+    }
+    if whole {
+        ui.text(&summary(mount_point.as_deref(), *entries, *elapsed_ms))?;
+    }
+    if !pending.is_empty() {
+        ui.warning(&format!(
+            "left out, since they did not answer in time: {}",
+            pending.join(", ")
+        ));
+        ui.hint("mirror again, and give them longer with --wait");
+    }
+    for problem in problems {
+        ui.warning(&problem.to_string());
+        if let Some(hint) = &problem.hint {
+            ui.hint(hint);
+        }
+    }
+    Ok(())
 }

@@ -16,7 +16,7 @@ use crate::{descriptors, diagnostics, interrupt, launch};
 
 /// Mount a shelf and return when it can be read
 ///
-/// The daemon goes on in the background until `shelf unmount`. Servers are started only to be listed for the first time, and to be called.
+/// The daemon goes on in the background until `shelf unmount`. Servers are started only to be called, and to be listed: for the first time, when their entry changed, and when what is known of them is a day old.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Example:\n  shelf mount /mnt/tools --config .mcp.json --skills ~/.agents/skills\n  cat /mnt/tools/INDEX.md"
@@ -34,6 +34,8 @@ pub(crate) struct Arguments {
     foreground: bool,
 
     /// Let other users read the mount; permissions are then checked by owner and mode
+    ///
+    /// Every one of them sees the names and summaries of all entries, also of skills whose files they may not read.
     #[arg(long)]
     allow_other: bool,
 

@@ -1,6 +1,6 @@
 //! What a shelf is filled from: the arguments that `mount` and `mirror` share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -85,14 +85,7 @@ pub(crate) fn announce(
     if json {
         return ui.json(event);
     }
-    let place = mount_point
-        .as_ref()
-        .map_or_else(|| "ready".to_owned(), |path| path.display().to_string());
-    let seconds = Duration::from_millis(*elapsed_ms).as_secs_f64();
-    ui.text(&format!(
-        "{place}: {} in {seconds:.2} s\n",
-        count(*entries, "entry", "entries")
-    ))?;
+    ui.text(&summary(mount_point.as_deref(), *entries, *elapsed_ms))?;
     if !pending.is_empty() {
         ui.note(&format!(
             "not known yet, will appear when they answer: {}",
@@ -107,6 +100,16 @@ pub(crate) fn announce(
         ui.hint("shelf status shows them all");
     }
     Ok(())
+}
+
+/// One line that says where a shelf is, how much is on it and how long it took.
+pub(crate) fn summary(place: Option<&Path>, entries: usize, elapsed_ms: u64) -> String {
+    let place = place.map_or_else(|| "ready".to_owned(), |path| path.display().to_string());
+    let seconds = Duration::from_millis(elapsed_ms).as_secs_f64();
+    format!(
+        "{place}: {} in {seconds:.2} s\n",
+        count(entries, "entry", "entries")
+    )
 }
 
 /// A number with its noun.

@@ -31,10 +31,19 @@ pub(super) fn configuration_name(options: &Options) -> String {
 
 /// Where it is kept what a mirror wrote to a directory.
 pub(super) fn manifest_path(state: &Path, target: &Path) -> PathBuf {
-    let hash = blake3::hash(target.as_os_str().as_encoded_bytes()).to_hex();
+    let hash = blake3::hash(real(target).as_os_str().as_encoded_bytes()).to_hex();
     state
         .join("mirrors")
         .join(format!("{}.manifest", &hash[..16]))
+}
+
+/// Where the servers' own logs are: apart for each place of a shelf, since only one daemon at a time shows something there.
+pub(super) fn server_logs(state: &Path, options: &Options) -> PathBuf {
+    let place = match options.output.target() {
+        Some(target) => skills::names::encode(target),
+        None => configuration_name(options),
+    };
+    state.join("servers").join(place)
 }
 
 pub(super) fn about(options: &Options, config: &Config) -> Result<About, Problem> {
@@ -70,7 +79,6 @@ pub(super) fn about(options: &Options, config: &Config) -> Result<About, Problem
 
 /// Refuses a skill root that contains the place where the tree is shown: the daemon would find its own output below it.
 pub(super) fn refuse_roots_around(target: &Path, roots: &[PathBuf]) -> Result<(), Problem> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     // Not looked at itself: it may be the mount of a daemon that hangs.
     let target = mount_table::resolve(target).unwrap_or_else(|_| target.to_owned());
     match roots.iter().find(|root| target.starts_with(real(root))) {
@@ -84,5 +92,32 @@ pub(super) fn refuse_roots_around(target: &Path, roots: &[PathBuf]) -> Result<()
         )
         .at_file(target, None)
         .hint("choose a place elsewhere, or name the directories below the root one by one")),
+    }
+}
+
+/// The one path of a place, however it was written; of a place that is not there yet, as far as it is.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize()
+        .or_else(|error| match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => Ok(parent.canonicalize()?.join(name)),
+            _ => Err(error),
+        })
+        .unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::manifest_path;
+    use std::path::Path;
+
+    #[test]
+    fn a_mirror_has_one_manifest_however_its_place_is_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let (state, target) = (Path::new("/state"), directory.path().join("mirror"));
+        let before = manifest_path(state, &target);
+        std::fs::create_dir(&target).unwrap();
+        assert_eq!(manifest_path(state, &target), before);
+        assert_eq!(manifest_path(state, &target.join("../mirror/.")), before);
+        assert_ne!(manifest_path(state, directory.path()), before);
     }
 }
