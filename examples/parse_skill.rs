@@ -26,7 +26,7 @@ fn main() -> anyhow::Result<()> {
     let found = discover(&[root], Limits::default(), &[]);
 
     for skill in &found.skills {
-        println!("{} ({})", skill.name, skill.file.display());
+        println!("{} ({})", skill.name.display(), skill.file.display());
         println!("  description: {}", skill.description.trim());
         if !skill.frontmatter.allowed_tools.is_empty() {
             println!(

@@ -38,7 +38,7 @@ fn main() -> anyhow::Result<()> {
     for (position, raw) in list.tools.into_iter().enumerate() {
         match Tool::parse(&server, position, raw) {
             Ok(tool) if wanted.as_deref().is_none_or(|name| name == &*tool.name) => {
-                let id = EntryId::tool(&encode(server.as_str()), &encode(&tool.name));
+                let id = EntryId::tool(&encode(server.as_str()), &encode(&*tool.name));
                 let schema_path = format!(".schemas/{id}.json");
                 println!("{}", skills::definition::render(&tool, &id, &schema_path));
             }

@@ -95,6 +95,26 @@ fn what_does_not_fit_the_schema_is_refused_with_the_right_names_and_not_sent() {
 }
 
 #[test]
+fn what_cannot_be_checked_here_is_for_the_server_to_judge() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = Shelf::with_fake("-fake", &["--odd-schemas"]);
+    shelf.mount();
+    let problems = shelf.status()["problems"].to_string();
+    for tool in ["remote", "bogus", "deep"] {
+        let id = format!("%2Dfake/{tool}");
+        let called = shelf.run(&["call", &id, "--text", "007"]);
+        assert!(called.stderr.contains("not checked"), "{}", called.stderr);
+        assert_eq!(called.succeeds(), r#"{"text": "007"}"#);
+        shelf.run(&["call", &id, "--txet", "x"]).fails(2);
+        assert!(problems.contains(tool), "{problems}");
+    }
+    let checked = shelf.run(&["call", "%2Dfake/echo", "--text", "x"]);
+    assert_eq!((checked.code, &*checked.stderr), (0, ""));
+}
+
+#[test]
 fn help_after_the_id_is_the_definition_and_no_call() {
     if lacks_mount() {
         return;

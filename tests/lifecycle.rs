@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::needs::{lacks_mount, lacks_root, workspace};
+use crate::support::needs::{lacks_mount, lacks_program, lacks_root, workspace};
 use crate::support::processes::{mounts_below, signal};
 use crate::support::shelf::Shelf;
 use crate::support::wait_until;
@@ -40,6 +40,45 @@ fn with_running_servers() -> Shelf {
     // The daemon; for each server a guard and at least the server itself.
     assert!(shelf.running().len() > 2 * 5, "{:?}", shelf.running());
     shelf
+}
+
+#[test]
+fn a_shelf_without_a_cache_says_so_and_works() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = Shelf::with_fake("fake", &[]);
+    // No directory can be made below it, for root neither.
+    shelf.write("cache", "");
+    shelf.mount();
+    let out = shelf.call(&["fake/echo", "--text", "x"]);
+    assert_eq!(out.trim(), "x");
+    let problems = shelf.status()["problems"].to_string();
+    assert!(problems.contains("cache of definitions"), "{problems}");
+}
+
+#[test]
+fn each_place_has_its_own_logs_of_servers() {
+    if lacks_program("python3") {
+        return;
+    }
+    let shelf = Shelf::new();
+    for place in ["one", "two"] {
+        // Two configurations have servers of one name that are not the same.
+        let fake = shelf.fake(&["--garbage"]);
+        let config = json!({ "mcpServers": { "fake": fake } });
+        let config = shelf.write(&format!("{place}.json"), config.to_string());
+        let config = config.to_str().unwrap();
+        shelf
+            .run(&["mirror", place, "--once", "--config", config])
+            .succeeds();
+    }
+    for place in ["one", "two"] {
+        let name = skills::names::encode(shelf.path(place).to_str().unwrap());
+        let log = shelf.path(&format!("state/toolshelf/servers/{name}/fake.log"));
+        let log = fs::read_to_string(log).unwrap();
+        assert!(log.contains("Server listening"), "{log}");
+    }
 }
 
 /// As npx does: a process that starts a shell, which starts the server, and that passes no signal on.

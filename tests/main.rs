@@ -22,6 +22,7 @@ mod opening;
 mod reading;
 mod real_servers;
 mod support;
+mod surroundings;
 mod unprivileged;
 
 #[test]

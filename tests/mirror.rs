@@ -83,7 +83,7 @@ fn what_a_user_wrote_or_changed_stays() {
     let second = mirror(&shelf);
     assert_eq!(second.code, 0);
     let said = second.stderr;
-    assert!(said.contains("problem"), "{said}");
+    assert!(said.contains("so it stays"), "{said}");
     assert_eq!(fs::read_to_string(changed).unwrap(), "changed by me");
     assert_eq!(
         fs::read_to_string(shelf.path("mirror/notes.txt")).unwrap(),
@@ -93,6 +93,30 @@ fn what_a_user_wrote_or_changed_stays() {
         fs::read_to_string(shelf.path("mirror/mcp/fake/echo.md")).unwrap(),
         "mine too"
     );
+}
+
+#[test]
+fn a_mirror_that_could_not_be_written_whole_fails_and_says_everything() {
+    let shelf = Shelf::new();
+    shelf.skill("one", "A skill.");
+    for name in ["large", "larger"] {
+        shelf.write(&format!("skills/one/{name}"), vec![b'x'; 200_000]);
+    }
+    // No file may grow beyond 64 KiB.
+    let mirror = shelf.shell(
+        "trap '' XFSZ; ulimit -f 64; shelf mirror mirror --once --config mcp.json --skills skills",
+    );
+    assert_eq!(mirror.code, 6, "{}", mirror.stderr);
+    assert_eq!(mirror.stdout, "");
+    for said in [
+        "skills/one/large: ",
+        "skills/one/larger: ",
+        "2 of its files",
+    ] {
+        assert!(mirror.stderr.contains(said), "{}", mirror.stderr);
+    }
+    assert!(!mirror.stderr.contains("shelf status"), "no daemon remains");
+    assert!(shelf.path("mirror/skills/one/SKILL.md").exists());
 }
 
 #[test]

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use skills::problem::{Problem, ProblemKind};
 
-use crate::diagnostics;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::launch::{HandOver, Report};
 use crate::ui::Ui;
+use crate::{descriptors, diagnostics};
 
 /// Runs the daemon until it is shut down.
 pub(crate) fn main() -> ExitCode {
@@ -17,6 +17,7 @@ pub(crate) fn main() -> ExitCode {
     let _ = rustix::process::setsid();
     // A working directory would keep its file system from being unmounted; every path handed over is absolute.
     let _ = std::env::set_current_dir("/");
+    descriptors::withhold(&[]);
 
     diagnostics::print();
     match serve() {
@@ -43,8 +44,10 @@ fn serve() -> Result<(), Problem> {
 
 /// Says something to whoever started us; once the daemon is ready they are gone, which is as it should be.
 fn report(report: &Report) {
+    // Whole or not at all: half a line would be taken for the word of a daemon that broke.
+    let mut line = serde_json::to_vec(report).expect("every path has a form as JSON");
+    line.push(b'\n');
     let mut out = io::stdout().lock();
-    let _ = serde_json::to_writer(&mut out, report);
-    let _ = out.write_all(b"\n");
+    let _ = out.write_all(&line);
     let _ = out.flush();
 }

@@ -13,6 +13,14 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "a length of time looks like 30s, 500ms, 2m or 1h".to_owned())
 }
 
+/// Reads a length of time that is not 0.
+pub(crate) fn parse_positive(text: &str) -> Result<Duration, String> {
+    match parse(text)? {
+        Duration::ZERO => Err("it has to be longer than 0".to_owned()),
+        duration => Ok(duration),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use daemon::client::Client;
+use daemon::client::{ANSWER, Client};
 use daemon::offline::OfflineShelf;
 use daemon::protocol::{Describe, Description, ListFilter, Listing};
 use skills::problem::Problem;
@@ -26,7 +26,7 @@ impl Known {
         environment: &Environment,
         path: Option<&Path>,
     ) -> Result<Self, Problem> {
-        if let Some(client) = which.connect_if_running(environment, path)? {
+        if let Some(client) = which.connect_if_running(environment, path, ANSWER)? {
             return Ok(Self::Running(client));
         }
         let (config, skills) = which.configuration(environment)?;

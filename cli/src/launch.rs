@@ -3,6 +3,7 @@
 //! The daemon inherits the environment; everything else is handed over as JSON on its standard input. It answers on its
 //! standard output, one [`Report`] a line.
 
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,13 +20,11 @@ use serde::{Deserialize, Serialize};
 use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
 
+use crate::descriptors;
 use crate::error::usage;
 
 /// The first argument of the daemon's process.
 pub(crate) const DAEMON: &str = "__daemon";
-
-/// The first argument of a guard's process.
-pub(crate) const GUARD: &str = "__guard";
 
 /// How much of a dead daemon's stderr is shown.
 const TAIL_LINES: usize = 20;
@@ -37,6 +36,7 @@ const INTERVAL: Duration = Duration::from_millis(10);
 /// What the daemon's process is handed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HandOver {
+    #[serde(with = "skills::paths")]
     config: Option<PathBuf>,
     skills: Vec<Root>,
     output: Output,
@@ -46,6 +46,7 @@ pub(crate) struct HandOver {
 /// A [`SkillRoot`] on its way.
 #[derive(Debug, Serialize, Deserialize)]
 struct Root {
+    #[serde(with = "skills::paths")]
     path: PathBuf,
     source: Option<String>,
     optional: bool,
@@ -105,6 +106,8 @@ pub(crate) fn start(
     let stderr = create_private(&stderr_path).map_err(|e| {
         failed(format!("the daemon's log of errors can't be made: {e}")).at_file(&stderr_path, None)
     })?;
+    let named = options.config.as_deref().and_then(descriptors::named_by);
+    descriptors::withhold(named.as_slice());
     let executable = options.surroundings.executable.clone();
     let handed = serde_json::to_vec(&HandOver::from(options))
         .map_err(|e| usage(format!("the daemon can't be told what to do: {e}")))?;
@@ -215,12 +218,14 @@ fn tail(path: &Path) -> String {
 /// Where the daemon's stderr goes: one file for each place where a tree is shown, else for each configuration, begun anew at each start.
 fn stderr_path(options: &Options) -> PathBuf {
     let name = match &options.output {
-        Output::Mount { mount_point, .. } => skills::names::encode(&mount_point.to_string_lossy()),
-        Output::MirrorOnce { target } | Output::Mirror { target } => {
-            skills::names::encode(&target.to_string_lossy())
-        }
+        Output::Mount { mount_point, .. } => skills::names::encode(mount_point),
+        Output::MirrorOnce { target } | Output::Mirror { target } => skills::names::encode(target),
         Output::None => match &options.config {
-            Some(config) => skills::names::encode(&format!("call {}", config.display())),
+            Some(config) => {
+                let mut name = OsString::from("call ");
+                name.push(config);
+                skills::names::encode(name)
+            }
             None => "call".to_owned(),
         },
     };
@@ -253,6 +258,8 @@ fn failed(message: String) -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
     use std::path::PathBuf;
     use std::time::Duration;
 
@@ -277,12 +284,12 @@ mod tests {
             surroundings: surroundings.clone(),
             config: Some("/etc/mcp.json".into()),
             skills: vec![SkillRoot {
-                path: "/skills".into(),
+                path: OsStr::from_bytes(b"/skills\xff").into(),
                 source: Some("team".into()),
                 optional: true,
             }],
             output: Output::Mount {
-                mount_point: "/mnt".into(),
+                mount_point: OsStr::from_bytes(b"/mnt\xff").into(),
                 allow_other: true,
                 nonempty: false,
             },

@@ -2,6 +2,7 @@
 
 mod commands;
 mod daemon_process;
+mod descriptors;
 mod diagnostics;
 mod duration;
 mod environment;
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
     // The two processes that the command starts itself as. They come first: a new session has to be made before any
     // thread exists, and a guard has to stay small.
     match std::env::args_os().nth(1) {
-        Some(first) if first == launch::GUARD => daemon::guard::main(),
+        Some(first) if first == daemon::guard::COMMAND => daemon::guard::main(),
         Some(first) if first == launch::DAEMON => daemon_process::main(),
         _ => commands::main(),
     }

@@ -22,17 +22,19 @@ const INTERVAL: Duration = Duration::from_millis(20);
 const STARTS: u32 = 3;
 
 /// Connects to the daemon that is meant. Where none runs, one is started for the configuration in use, which ends by itself
-/// when it has been idle. Of many commands that do this at the same time one starts it, and all of them use it.
+/// when it has been idle. Of many commands that do this at the same time one starts it, and all of them use it. It may take
+/// `patience` over what is no call.
 pub(crate) fn connect(
     which: &Which,
     environment: &Environment,
     path: Option<&Path>,
+    patience: Duration,
     interrupt: &OwnedFd,
     ui: &Ui,
 ) -> Result<Client, Problem> {
     let mut starts = 0;
     loop {
-        if let Some(client) = which.connect_if_running(environment, path)? {
+        if let Some(client) = which.connect_if_running(environment, path, patience)? {
             return Ok(client);
         }
         let options = options(which, environment)?;
@@ -41,13 +43,13 @@ pub(crate) fn connect(
             continue;
         };
         // Somebody may have started it, and let go of the lock, since the look above.
-        if let Some(client) = which.connect_if_running(environment, path)? {
+        if let Some(client) = which.connect_if_running(environment, path, patience)? {
             return Ok(client);
         }
         launch::start(options, interrupt, &mut |message| ui.progress(message))?;
         starts += 1;
         // The lock is held for a moment longer: by now the others find it.
-        match which.connect(environment, path) {
+        match which.connect_within(environment, path, patience) {
             // Others have used it already, and where it may be idle for next to no time it has ended since.
             Err(problem) if problem.kind == ProblemKind::Daemon && starts < STARTS => {}
             connected => return connected,

@@ -1,9 +1,12 @@
 //! Which entry a user means, and which daemon has it.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
-use daemon::client::{Client, Identity};
+use daemon::client::{ANSWER, Client, Identity};
 use daemon::instance::{self, Found, Selector};
 use daemon::mount_table::{self, ShelfMount};
 use daemon::protocol::OutputKind;
@@ -34,32 +37,34 @@ impl Which {
         environment: &Environment,
         path: Option<&Path>,
     ) -> Result<Client, Problem> {
-        self.ask(environment, path, instance::find)
-            .and_then(|found| attach(environment, &found))
+        self.connect_within(environment, path, ANSWER)
     }
 
-    /// Connects to the daemon, if one runs.
+    /// Connects to the daemon, which may take so long over what is no call.
+    pub(crate) fn connect_within(
+        &self,
+        environment: &Environment,
+        path: Option<&Path>,
+        patience: Duration,
+    ) -> Result<Client, Problem> {
+        self.ask(environment, path, instance::find)
+            .and_then(|found| attach(environment, &found, patience))
+    }
+
+    /// The same, if one runs.
     pub(crate) fn connect_if_running(
         &self,
         environment: &Environment,
         path: Option<&Path>,
+        patience: Duration,
     ) -> Result<Option<Client>, Problem> {
-        let Some(found) = self.look(environment, path)? else {
+        let Some(found) = self.ask(environment, path, instance::look)? else {
             return Ok(None);
         };
-        match attach(environment, &found) {
+        match attach(environment, &found, patience) {
             Err(problem) if found.is_passing && problem.kind == ProblemKind::Daemon => Ok(None),
             connected => connected.map(Some),
         }
-    }
-
-    /// Looks for the daemon.
-    pub(crate) fn look(
-        &self,
-        environment: &Environment,
-        path: Option<&Path>,
-    ) -> Result<Option<Found>, Problem> {
-        self.ask(environment, path, instance::look)
     }
 
     /// The configuration in use, and the skills that belong to it, as `shelf mount` without further options would take them.
@@ -97,8 +102,9 @@ impl Which {
 }
 
 /// Connects to a daemon that was found.
-pub(crate) fn attach(environment: &Environment, found: &Found) -> Result<Client, Problem> {
-    connect(environment, &found.socket).map_err(|problem| match &found.mount_point {
+fn attach(environment: &Environment, found: &Found, patience: Duration) -> Result<Client, Problem> {
+    let connected = Client::connect_within(&found.socket, &identity(environment), patience);
+    connected.map_err(|problem| match &found.mount_point {
         Some(mount) if problem.kind == ProblemKind::Daemon => problem.hint(format!(
             "unmount it and mount again: shelf unmount {}",
             mount.display()
@@ -109,11 +115,14 @@ pub(crate) fn attach(environment: &Environment, found: &Found) -> Result<Client,
 
 /// Connects to the daemon at a socket.
 pub(crate) fn connect(environment: &Environment, socket: &Path) -> Result<Client, Problem> {
-    let identity = Identity {
+    Client::connect(socket, &identity(environment))
+}
+
+fn identity(environment: &Environment) -> Identity {
+    Identity {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         session: environment.session(),
-    };
-    Client::connect(socket, &identity)
+    }
 }
 
 /// An entry as a user named it.
@@ -126,9 +135,10 @@ pub(crate) struct Target {
 }
 
 /// Reads an argument: an id, or a path of the entry in a mount or a mirror.
-pub(crate) fn target(argument: &str, environment: &Environment) -> Result<Target, Problem> {
+pub(crate) fn target(argument: &OsStr, environment: &Environment) -> Result<Target, Problem> {
     let as_written = Target {
-        entry: argument.to_owned(),
+        // An id is text, so what is none matches nothing either way.
+        entry: argument.to_string_lossy().into_owned(),
         path: None,
     };
     if !is_path(argument) {
@@ -141,9 +151,9 @@ pub(crate) fn target(argument: &str, environment: &Environment) -> Result<Target
             path: Some(path),
         });
     }
-    if argument.starts_with(['/', '.']) {
+    if matches!(argument.as_bytes(), [b'/' | b'.', ..]) {
         return Err(elsewhere(
-            format!("`{argument}` does not lie in a shelf"),
+            format!("`{}` does not lie in a shelf", argument.display()),
             environment,
         ));
     }
@@ -161,8 +171,9 @@ fn within(mount: &ShelfMount, path: &Path) -> PathBuf {
 }
 
 /// Whether an argument is a path and not an id: a rule that needs no look at the disk.
-fn is_path(argument: &str) -> bool {
-    argument.starts_with(['/', '.']) || argument.ends_with(".md") || argument.ends_with(".json")
+fn is_path(argument: &OsStr) -> bool {
+    let bytes = argument.as_bytes();
+    matches!(bytes, [b'/' | b'.', ..]) || bytes.ends_with(b".md") || bytes.ends_with(b".json")
 }
 
 /// The path with its links resolved as far as it exists: a mistyped name still leads to its mount, whose daemon knows the right ones.
@@ -214,6 +225,7 @@ mod tests {
             mount_point: "/mnt/tools".into(),
             instance: "abcdefgh".into(),
             root: root.into(),
+            user: None,
         };
         let path = Path::new("/mnt/tools/git/log.md");
         assert_eq!(within(&mount("/"), path), Path::new("git/log.md"));
@@ -225,10 +237,10 @@ mod tests {
     #[test]
     fn paths_and_ids_are_told_apart_without_the_disk() {
         for path in ["/mnt/tools/mcp", "./x", "../x", ".", "echo.md", "a/b.json"] {
-            assert!(is_path(path), "{path}");
+            assert!(is_path(path.as_ref()), "{path}");
         }
         for id in ["everything/echo", "skills/pdf", "a.b/c.d", "x/readme.mdx"] {
-            assert!(!is_path(id), "{id}");
+            assert!(!is_path(id.as_ref()), "{id}");
         }
     }
 

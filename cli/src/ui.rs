@@ -45,13 +45,18 @@ impl Ui {
     pub(crate) fn data(&self, bytes: &[u8]) -> io::Result<()> {
         self.wipe_progress();
         let mut out = io::stdout().lock();
-        out.write_all(bytes)?;
-        out.flush()
+        out.write_all(bytes)
+            .and_then(|()| out.flush())
+            .map_err(|e| io::Error::new(e.kind(), format!("standard output can't be written: {e}")))
     }
 
     /// Writes text that may hold names of strangers; a terminal gets it without what would steer it.
     pub(crate) fn text(&self, text: &str) -> io::Result<()> {
-        self.data(harmless(text, self.out_is_terminal).as_bytes())
+        if self.out_is_terminal {
+            self.data(harmless(text).as_bytes())
+        } else {
+            self.data(text.as_bytes())
+        }
     }
 
     /// Writes a value as one line of JSON.
@@ -61,10 +66,10 @@ impl Ui {
         Ok(self.data(&line)?)
     }
 
-    /// Says on stderr what is no data, as it is but for what would steer a terminal.
+    /// Says on stderr what is no data, as it is but for what would steer a terminal: somebody looks at it in the end.
     pub(crate) fn note(&self, text: &str) {
         self.wipe_progress();
-        let text = harmless(text, self.err_is_terminal);
+        let text = harmless(text);
         let end = if text.ends_with('\n') { "" } else { "\n" };
         // Nobody is left to be told that stderr is closed.
         let _ = write!(io::stderr().lock(), "{text}{end}");
@@ -128,7 +133,7 @@ impl Ui {
 
     fn labelled(&self, label: &str, color: &str, text: &str) {
         self.wipe_progress();
-        let text = harmless(text, self.err_is_terminal);
+        let text = harmless(text);
         if self.color {
             self.complain(&format!("\x1b[{color}m{label}:\x1b[0m {text}\n"));
         } else {
@@ -149,19 +154,19 @@ impl Ui {
 
 /// Writes a line about a daemon to its stderr, from whatever thread.
 pub(crate) fn diagnostic(line: &str) {
-    let line = harmless(line, io::stderr().is_terminal());
+    let line = harmless(line);
     let _ = io::stderr()
         .lock()
         .write_all(format!("{line}\n").as_bytes());
 }
 
 /// What a terminal may be shown: no control characters but line breaks and tabs, nothing that turns the direction of text.
-fn harmless(text: &str, is_terminal: bool) -> Cow<'_, str> {
+fn harmless(text: &str) -> Cow<'_, str> {
     let steers = |c: char| {
         (c.is_control() && c != '\n' && c != '\t')
             || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    if is_terminal && text.contains(steers) {
+    if text.contains(steers) {
         text.replace(steers, "").into()
     } else {
         text.into()
@@ -175,7 +180,6 @@ mod tests {
     #[test]
     fn a_terminal_is_not_steered() {
         let text = "a\x1b[2Jb\u{202e}c\td\n\u{9b}31me\r";
-        assert_eq!(harmless(text, true), "a[2Jbc\td\n31me");
-        assert_eq!(harmless(text, false), text);
+        assert_eq!(harmless(text), "a[2Jbc\td\n31me");
     }
 }

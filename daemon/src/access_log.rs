@@ -107,6 +107,29 @@ struct Inner {
 struct Shared {
     room: Semaphore,
     dropped: AtomicU64,
+    /// Why the last write failed.
+    problem: Mutex<Option<Problem>>,
+}
+
+impl Shared {
+    /// For so many records that wait.
+    fn new(room: usize) -> Self {
+        Self {
+            room: Semaphore::new(room),
+            dropped: AtomicU64::new(0),
+            problem: Mutex::default(),
+        }
+    }
+
+    fn set_problem(&self, problem: Option<Problem>) {
+        let mut current = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(problem) = &problem
+            && current.is_none()
+        {
+            tracing::warn!(%problem, "events are not logged");
+        }
+        *current = problem;
+    }
 }
 
 #[derive(Debug)]
@@ -123,10 +146,7 @@ impl AccessLog {
     /// # Errors
     /// When the directory or the file can't be made, or the directory is a link or another user's.
     pub fn open(directory: &Path, instance: &str, options: LogOptions) -> Result<Self, Problem> {
-        let shared = Arc::new(Shared {
-            room: Semaphore::new(QUEUE),
-            dropped: AtomicU64::new(0),
-        });
+        let shared = Arc::new(Shared::new(QUEUE));
         let (queue, records) = mpsc::channel();
         let writer = Writer::open(directory, instance, options.max_bytes, Arc::clone(&shared))?;
         let writer = thread::Builder::new()
@@ -170,6 +190,15 @@ impl AccessLog {
             permit.forget();
             self.send(caller, event);
         }
+    }
+
+    /// Why nothing can be written at the moment, if that is so.
+    pub fn problem(&self) -> Option<Problem> {
+        let problem = &self.inner.shared.problem;
+        problem
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Writes out everything queued so far and ends the writer. Blocks.

@@ -59,7 +59,8 @@ pub struct Cached {
 /// The definitions of one configuration's servers on disk. One file a server, 0600, replaced by rename.
 #[derive(Clone, Debug)]
 pub struct DefinitionCache {
-    definitions: CachedDefinitions,
+    /// `None` when nothing is kept.
+    definitions: Option<CachedDefinitions>,
     key: Key,
 }
 
@@ -84,8 +85,25 @@ impl DefinitionCache {
             .map_err(|error| unwritable(below, &error))?;
         let path = directory.join("key");
         Ok(Self {
-            definitions,
+            definitions: Some(definitions),
             key: Key::read_or_make(&path).map_err(|error| unwritable(&path, &error))?,
+        })
+    }
+
+    /// A cache that keeps nothing, for where none can be opened.
+    ///
+    /// # Errors
+    /// When the system gives no random bytes.
+    pub fn unstored() -> Result<Self, Problem> {
+        let key = Key::make().map_err(|error| {
+            Problem::new(
+                ProblemKind::Internal,
+                format!("no random bytes can be had: {error}"),
+            )
+        })?;
+        Ok(Self {
+            definitions: None,
+            key,
         })
     }
 
@@ -96,7 +114,7 @@ impl DefinitionCache {
 
     /// What is known of a server; `None` when nothing is, or the file can't be read as what it should be.
     pub fn load(&self, server: &ServerName) -> Option<Cached> {
-        self.definitions.load(server)
+        self.definitions.as_ref()?.load(server)
     }
 
     /// Remembers what a server answered.
@@ -110,14 +128,13 @@ impl DefinitionCache {
         freshness: Freshness,
         era: Option<Era>,
     ) -> Result<(), Problem> {
-        let path = self.path(server);
+        let Some(kept) = &self.definitions else {
+            return Ok(());
+        };
+        let path = kept.path(server);
         let stored = Stored::new(server, definitions, freshness, era, SystemTime::now());
         let written = stored.to_bytes().and_then(|bytes| replace(&path, &bytes));
         written.map_err(|error| unwritable(&path, &error))
-    }
-
-    fn path(&self, server: &ServerName) -> PathBuf {
-        self.definitions.path(server)
     }
 }
 

@@ -11,6 +11,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::{Pid, geteuid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -23,7 +25,7 @@ use crate::protocol::{
 use link::{Link, Received};
 
 /// How long a daemon may take over a request that only looks.
-const ANSWER: Duration = Duration::from_secs(10);
+pub const ANSWER: Duration = Duration::from_secs(10);
 
 /// How long an interrupted call waits for the daemon to say that it was cancelled.
 const CANCELLATION: Duration = Duration::from_secs(3);
@@ -34,6 +36,8 @@ pub struct Client {
     link: Link,
     last_id: u64,
     welcome: Welcome,
+    daemon: Option<Pid>,
+    patience: Duration,
 }
 
 /// Who connects.
@@ -52,7 +56,28 @@ impl Client {
     /// [`ProblemKind::Daemon`] when nobody listens or the daemon has another version, [`ProblemKind::Refused`] when it belongs to
     /// another user.
     pub fn connect(socket: &Path, identity: &Identity) -> Result<Self, Problem> {
+        Self::connect_within(socket, identity, ANSWER)
+    }
+
+    /// [`Client::connect`], with how long the daemon may take over each request but a call.
+    ///
+    /// # Errors
+    /// Those of [`Client::connect`].
+    pub fn connect_within(
+        socket: &Path,
+        identity: &Identity,
+        patience: Duration,
+    ) -> Result<Self, Problem> {
         let stream = UnixStream::connect(socket).map_err(|e| unreachable(socket, &e))?;
+        let peer = socket_peercred(&stream).map_err(|e| unreachable(socket, &e.into()))?;
+        if !trusted(peer.uid.as_raw(), geteuid().as_raw()) {
+            return Err(Problem::new(
+                ProblemKind::Refused,
+                format!("user {} listens here, not you", peer.uid.as_raw()),
+            )
+            .at_file(socket, None)
+            .hint("run the command as that user"));
+        }
         let mut client = Self {
             link: Link::new(stream),
             last_id: 0,
@@ -61,6 +86,9 @@ impl Client {
                 version: String::new(),
                 instance: String::new(),
             },
+            // 0, which is nobody, for a process that can't be seen from here.
+            daemon: Pid::from_raw(Pid::as_raw(Some(peer.pid))),
+            patience,
         };
         client.welcome = client.ask(
             method::HELLO,
@@ -76,6 +104,11 @@ impl Client {
     /// What the daemon said of itself.
     pub const fn welcome(&self) -> &Welcome {
         &self.welcome
+    }
+
+    /// The daemon's process, where it can be seen from here.
+    pub const fn daemon(&self) -> Option<Pid> {
+        self.daemon
     }
 
     /// Asks for the state of the daemon.
@@ -112,7 +145,7 @@ impl Client {
         entry: &Describe,
         interrupt: Option<&OwnedFd>,
     ) -> Result<Description, Problem> {
-        let limit = ANSWER + Duration::from_millis(entry.wait_ms);
+        let limit = self.patience + Duration::from_millis(entry.wait_ms);
         self.exchange(method::DESCRIBE, entry, Some(limit), interrupt, &mut |_| {})
     }
 
@@ -134,7 +167,11 @@ impl Client {
         interrupt: Option<&OwnedFd>,
         on_progress: &mut dyn FnMut(Progress),
     ) -> Result<CallReply, Problem> {
-        self.exchange(method::CALL, call, None, interrupt, on_progress)
+        // The daemon keeps the time. One that hangs would keep it for ever.
+        let limit = call
+            .timeout_ms
+            .map(|limit| Duration::from_millis(limit) + CANCELLATION);
+        self.exchange(method::CALL, call, limit, interrupt, on_progress)
     }
 
     /// Sends a request that only looks and waits for its answer.
@@ -143,7 +180,7 @@ impl Client {
         method: &str,
         params: &impl Serialize,
     ) -> Result<T, Problem> {
-        self.exchange(method, params, Some(ANSWER), None, &mut |_| {})
+        self.exchange(method, params, Some(self.patience), None, &mut |_| {})
     }
 
     /// Sends a request and waits for its answer, at most for `limit`.
@@ -156,7 +193,8 @@ impl Client {
         on_progress: &mut dyn FnMut(Progress),
     ) -> Result<T, Problem> {
         let id = self.send(method, params)?;
-        let mut deadline = limit.map(|limit| Instant::now() + limit);
+        // No deadline where the clock does not reach as far.
+        let mut deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut is_interrupted = false;
         loop {
             match self.link.receive(interrupt, deadline)? {
@@ -180,14 +218,28 @@ impl Client {
                     ));
                 }
                 Received::TooLate => {
-                    let limit = limit.unwrap_or_default();
-                    return Err(Problem::new(
-                        ProblemKind::Daemon,
-                        format!("the daemon did not answer `{method}` in {limit:?}"),
-                    ));
+                    return Err(self.silent(method, limit.unwrap_or_default()));
                 }
             }
         }
+    }
+
+    fn silent(&self, method: &str, patience: Duration) -> Problem {
+        let (process, hint) = match self.daemon {
+            Some(pid) => (
+                format!(" (process {pid})"),
+                format!("end it with kill -9 {pid}, then clear its mount: shelf unmount DIR"),
+            ),
+            None => (
+                String::new(),
+                "clear its mount: shelf unmount DIR".to_owned(),
+            ),
+        };
+        Problem::new(
+            ProblemKind::Daemon,
+            format!("the daemon{process} hangs: it did not answer `{method}` in {patience:?}"),
+        )
+        .hint(hint)
     }
 
     fn send(&mut self, method: &str, params: &impl Serialize) -> Result<u64, Problem> {
@@ -254,17 +306,34 @@ fn read<T: DeserializeOwned>(result: &RawValue) -> Result<T, Problem> {
     serde_json::from_str(&json).map_err(|e| unreadable(&e))
 }
 
+/// Whether what a user says may be believed: one's own daemon, or root, who could say anything anyway.
+const fn trusted(listener: u32, caller: u32) -> bool {
+    listener == caller || listener == 0
+}
+
 fn unreachable(socket: &Path, error: &io::Error) -> Problem {
     match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Problem::new(
-            ProblemKind::Daemon,
-            "no daemon listens here, it has ended or belongs to another user",
-        )
-        .hint("clear its mount with shelf unmount DIR, then mount again"),
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+            Problem::new(ProblemKind::Daemon, "no daemon listens here, it has ended")
+                .hint("clear its mount with shelf unmount DIR, then mount again")
+        }
         _ => Problem::new(
             ProblemKind::Daemon,
             format!("the daemon can't be reached: {error}"),
         ),
     }
     .at_file(socket, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::trusted;
+
+    #[test]
+    fn only_the_own_user_and_root_are_believed() {
+        assert!(trusted(1000, 1000));
+        assert!(trusted(0, 1000));
+        assert!(!trusted(1001, 1000));
+        assert!(!trusted(1000, 0));
+    }
 }

@@ -36,6 +36,7 @@
 mod duration;
 mod entry;
 mod expansion;
+mod file;
 mod jsonc;
 mod node;
 mod reader;
@@ -170,7 +171,7 @@ impl Config {
             .at_file(path, None)
         };
         let absolute = std::path::absolute(path).map_err(unreadable)?;
-        let bytes = std::fs::read(path).map_err(unreadable)?;
+        let bytes = file::read(path).map_err(unreadable)?;
         let config = match std::str::from_utf8(&bytes) {
             Ok(source) => reader::read(&absolute, source),
             Err(error) => {

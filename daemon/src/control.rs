@@ -147,7 +147,9 @@ impl connection::Service for Context {
         match request.method.as_str() {
             method::STATUS => {
                 let Nothing {} = parameters(&request)?;
-                answer(&methods::status(&snapshot, &self.about, request.caller.uid))
+                let mut status = methods::status(&snapshot, &self.about, request.caller.uid);
+                status.problems.extend(self.log.problem());
+                answer(&status)
             }
             method::LIST => answer(&methods::list(&snapshot, &parameters(&request)?)?),
             method::DESCRIBE => {
@@ -162,12 +164,18 @@ impl connection::Service for Context {
                 answer(&description)
             }
             method::CALL => {
-                let asked: crate::protocol::Call = parameters(&request)?;
+                let mut asked: crate::protocol::Call = parameters(&request)?;
+                let started = Instant::now();
                 let limit = asked
                     .timeout_ms
                     .map_or(START_TIMEOUT, Duration::from_millis);
-                let snapshot = self.when_known(&asked.entry, limit, &request).await?;
-                answer(&call::call(&self, &snapshot, asked, request).await?)
+                let known = self.when_known(&asked.entry, limit, &request).await?;
+                if !Arc::ptr_eq(&known, &snapshot) {
+                    // One limit for both waits, since the client waits no longer than that.
+                    let waited = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    asked.timeout_ms = asked.timeout_ms.map(|limit| limit.saturating_sub(waited));
+                }
+                answer(&call::call(&self, &known, asked, request).await?)
             }
             method::STOP => {
                 self.shutdown.cancel();

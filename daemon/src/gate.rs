@@ -1,4 +1,6 @@
-//! The one gate that every call and every listing passes. It allows all; the policy comes with a later issue.
+//! The one gate before every server, and before what the socket lists. It allows all: there is no policy yet.
+//!
+//! The tree is not filtered here: a policy that hides entries belongs to the catalog's writer, which then never has them.
 
 use skills::catalog::Entry;
 use skills::entry_id::EntryId;

@@ -44,7 +44,7 @@ pub const KILL_GRACE: Duration = Duration::from_secs(5);
 pub const MARKER: &str = "SHELF_GUARD";
 
 /// The guard's first argument.
-const COMMAND: &str = "__guard";
+pub const COMMAND: &str = "__guard";
 /// The argument of the process that becomes the server.
 const LAUNCH: &str = "launch";
 

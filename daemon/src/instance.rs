@@ -18,8 +18,10 @@ use skills::problem::{Problem, ProblemKind};
 use crate::protocol::About;
 
 pub use registration::{Registration, new_id, prepare_directory, register};
-pub use selection::{Found, Selector, containing, find, look};
+pub use selection::{Found, Selector, containing, find, look, socket_of};
 pub use start_lock::StartLock;
+
+use registration::is_trusted;
 
 /// Where the daemon with this id listens.
 pub fn socket_path(runtime: &Path, instance: &str) -> PathBuf {
@@ -33,7 +35,7 @@ fn about_path(runtime: &Path, instance: &str) -> PathBuf {
 /// Every daemon that answers, in order of its start. What dead ones left is removed.
 ///
 /// # Errors
-/// [`ProblemKind::Daemon`] when the directory is there and can't be read.
+/// [`ProblemKind::Daemon`] when the directory is there and can't be read, or somebody else could listen there.
 pub fn running(runtime: &Path) -> Result<Vec<About>, Problem> {
     let unreadable = |e: io::Error| {
         Problem::new(
@@ -42,13 +44,11 @@ pub fn running(runtime: &Path) -> Result<Vec<About>, Problem> {
         )
         .at_file(runtime, None)
     };
-    let entries = match fs::read_dir(runtime) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(unreadable(e)),
-    };
+    if !is_trusted(runtime)? {
+        return Ok(Vec::new());
+    }
     let mut found = Vec::new();
-    for entry in entries {
+    for entry in fs::read_dir(runtime).map_err(unreadable)? {
         let name = entry.map_err(unreadable)?.file_name();
         let Some(instance) = name.to_str().and_then(|n| n.strip_suffix(".sock")) else {
             continue;

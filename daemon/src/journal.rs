@@ -13,6 +13,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 use skills::catalog::{Known, Snapshot};
@@ -54,7 +55,8 @@ impl Journal {
             file,
             last: VecDeque::with_capacity(REMEMBERED),
             // Without it everything is first seen once more, which is what the journal then says.
-            known: fs::read(&known_path)
+            known: File::open(&known_path)
+                .and_then(read_and_touch)
                 .ok()
                 .and_then(|json| serde_json::from_slice(&json).ok())
                 .unwrap_or_default(),
@@ -147,6 +149,7 @@ fn read_whole_lines(path: &Path) -> io::Result<(File, Vec<u8>)> {
         .create(true)
         .mode(0o600)
         .open(path)?;
+    touch(&file);
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
     let whole = text.iter().rposition(|byte| *byte == b'\n');
@@ -157,6 +160,19 @@ fn read_whole_lines(path: &Path) -> io::Result<(File, Vec<u8>)> {
         text.truncate(whole);
     }
     Ok((file, text))
+}
+
+fn read_and_touch(mut file: File) -> io::Result<Vec<u8>> {
+    touch(&file);
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Says that a file is still of use, whether or not it is written.
+fn touch(file: &File) {
+    // Then it goes when it is old, which costs times and no more.
+    let _ = file.set_modified(SystemTime::now());
 }
 
 /// Makes a directory that only its owner can enter; one that is there stays as it is.

@@ -36,8 +36,9 @@ pub struct MirrorReport {
     pub unchanged: usize,
     /// Files, links and directories that the tree no longer has.
     pub removed: usize,
-    /// What could not be written or removed, each with its path: files that somebody changed or put there, sources that
-    /// changed meanwhile.
+    /// Files, links and directories that could not be brought up to date, though nobody else's file was in the way.
+    pub failed: usize,
+    /// What was not written or removed, each with its path: files that somebody changed or put there, and what failed.
     pub problems: Vec<Problem>,
 }
 
@@ -62,7 +63,7 @@ impl Mirror {
     /// Takes hold of `target`, which is made where it is missing. What is written is remembered in `manifest`.
     ///
     /// # Errors
-    /// When the target lies in a shelf mount, is being written by another process, or when it or the manifest can't be used.
+    /// When the target is `/`, lies in a shelf mount, is being written by another process, or when it or the manifest can't be used.
     pub fn open(target: &Path, manifest: &Path) -> Result<Self, Problem> {
         if let Some(mount) = mount_table::containing(target) {
             let mount_point = mount.mount_point.display();
@@ -74,6 +75,13 @@ impl Mirror {
             .hint("mirror into a directory outside every shelf"));
         }
         fs::create_dir_all(target).map_err(|error| unusable(target, &error))?;
+        if fs::canonicalize(target).is_ok_and(|real| real == Path::new("/")) {
+            return Err(
+                Problem::new(ProblemKind::Usage, "a mirror needs a directory of its own")
+                    .at_file(target, None)
+                    .hint("mirror into a directory below it"),
+            );
+        }
         let root = directory::open_root(target).map_err(|error| unusable(target, &error.into()))?;
         flock(&root, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
             Errno::WOULDBLOCK => Problem::new(

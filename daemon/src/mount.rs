@@ -25,10 +25,13 @@ use notifier::Publications;
 use pool::Pool;
 use shelf::Shelf;
 
+pub use life::Life;
+
 mod attachment;
 mod attributes;
 mod filesystem;
 mod inode_table;
+mod life;
 mod mount_point;
 mod notifier;
 mod open_files;

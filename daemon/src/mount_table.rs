@@ -28,6 +28,8 @@ pub struct ShelfMount {
     pub instance: String,
     /// The directory of the shelf that is seen there: `/`, unless a part of the shelf was bound.
     pub root: PathBuf,
+    /// Whose daemon it is, where the table says so.
+    pub user: Option<u32>,
 }
 
 /// Every mount whose source is `shelf:<instance>`, in the order of the table.
@@ -42,6 +44,18 @@ pub fn containing(path: &Path) -> Option<ShelfMount> {
     table.mount_at(&resolved)?.shelf()
 }
 
+/// The shelf mount whose mount point is this path.
+pub fn mounted_on(path: &Path) -> Option<ShelfMount> {
+    let table = MountTable::read().ok()?;
+    let resolved = table.resolve(path).ok()?;
+    table.mounted_on(&resolved)?.shelf()
+}
+
+/// [`MountTable::resolve`] by the table as it is now.
+pub(crate) fn resolve(path: &Path) -> io::Result<PathBuf> {
+    MountTable::read()?.resolve(path)
+}
+
 /// One line of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MountEntry {
@@ -53,6 +67,7 @@ pub(crate) struct MountEntry {
     pub(crate) mount_point: PathBuf,
     pub(crate) file_system: String,
     pub(crate) source: OsString,
+    user: Option<u32>,
 }
 
 impl MountEntry {
@@ -68,6 +83,7 @@ impl MountEntry {
         while next()? != b"-" {}
         let file_system = text(next()?)?;
         let source = unescape(next()?);
+        let user = next().and_then(user);
         Some(Self {
             id,
             parent,
@@ -76,6 +92,7 @@ impl MountEntry {
             mount_point,
             file_system,
             source,
+            user,
         })
     }
 
@@ -89,6 +106,7 @@ impl MountEntry {
             mount_point: self.mount_point.clone(),
             instance: String::from_utf8_lossy(instance).into_owned(),
             root: self.root.clone(),
+            user: self.user,
         })
     }
 }
@@ -199,6 +217,15 @@ fn parts(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
 
 fn text(field: &[u8]) -> Option<String> {
     String::from_utf8(field.to_vec()).ok()
+}
+
+/// `user_id` of the options of a FUSE mount.
+fn user(options: &[u8]) -> Option<u32> {
+    let options = std::str::from_utf8(options).ok()?;
+    let user = options
+        .split(',')
+        .find_map(|each| each.strip_prefix("user_id="));
+    user?.parse().ok()
 }
 
 fn number(field: &[u8]) -> Option<u64> {

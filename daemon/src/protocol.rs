@@ -163,6 +163,7 @@ impl From<Problem> for ErrorObject {
 #[serde(deny_unknown_fields)]
 pub struct PayloadFile {
     /// A file that holds the result's JSON, readable by its owner only. The reader deletes it.
+    #[serde(with = "skills::paths")]
     pub payload_file: PathBuf,
 }
 
@@ -207,15 +208,22 @@ pub struct About {
     /// When it was started.
     pub started: jiff::Timestamp,
     /// The configuration that it serves; canonical.
+    #[serde(with = "skills::paths")]
     pub config: Option<PathBuf>,
     /// The skill roots, in order of precedence.
+    #[serde(with = "skills::paths")]
     pub skills: Vec<PathBuf>,
     /// Where its tree is shown.
+    #[serde(with = "skills::paths")]
     pub mount_point: Option<PathBuf>,
     /// How its tree is shown.
     pub output: OutputKind,
     /// Where its access log is written.
+    #[serde(with = "skills::paths")]
     pub log: PathBuf,
+    /// Where it listens.
+    #[serde(with = "skills::paths")]
+    pub socket: PathBuf,
 }
 
 /// How a daemon shows its tree.
@@ -267,6 +275,8 @@ pub enum Policy {
 pub struct ServerStatus {
     /// The configured name.
     pub name: String,
+    /// The name in ids and in the mount.
+    pub shown_as: String,
     /// Whether it runs.
     pub state: ServerPhase,
     /// Why it failed.
@@ -393,4 +403,7 @@ pub struct CallReply {
     pub is_error: bool,
     /// The whole result object as the server sent it.
     pub result: Box<RawValue>,
+    /// Why the arguments were sent without having been checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<Problem>,
 }

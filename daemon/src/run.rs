@@ -43,6 +43,7 @@ pub enum Output {
     /// A FUSE mount, until the daemon is stopped.
     Mount {
         /// Where.
+        #[serde(with = "skills::paths")]
         mount_point: PathBuf,
         /// Whether other users may read it.
         allow_other: bool,
@@ -52,11 +53,13 @@ pub enum Output {
     /// Plain files, written once.
     MirrorOnce {
         /// Where.
+        #[serde(with = "skills::paths")]
         target: PathBuf,
     },
     /// Plain files, kept current until the daemon is stopped.
     Mirror {
         /// Where.
+        #[serde(with = "skills::paths")]
         target: PathBuf,
     },
     /// Nowhere: catalog and socket alone, until nobody has asked for a while
@@ -87,6 +90,7 @@ pub enum Event {
     /// Everything can be read. Said once.
     Ready {
         /// The mount point or the mirror's target.
+        #[serde(with = "skills::paths")]
         mount_point: Option<PathBuf>,
         /// How many entries there are.
         entries: usize,

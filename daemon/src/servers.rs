@@ -20,6 +20,7 @@ mod ticket;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -90,52 +91,56 @@ impl fmt::Debug for Servers {
 type Entry<'a> = (&'a ServerName, &'a ServerConfig, Option<Member>);
 
 impl Servers {
-    /// Makes the set of servers; nothing is started. Must be called inside a tokio runtime.
-    pub fn new(surroundings: Surroundings, cache: DefinitionCache, updates: Updates) -> Self {
+    /// Makes the set of servers; nothing is started. What they write to their standard error goes below `logs`. Must be
+    /// called inside a tokio runtime.
+    pub fn new(
+        surroundings: Surroundings,
+        logs: PathBuf,
+        cache: DefinitionCache,
+        updates: Updates,
+    ) -> Self {
         let launcher = Arc::new(GuardLauncher {
             executable: surroundings.executable.clone(),
         });
-        Self::with_launcher(surroundings, cache, updates, launcher)
+        Self::with_launcher(surroundings, logs, cache, updates, launcher)
     }
 
     fn with_launcher(
         surroundings: Surroundings,
+        logs: PathBuf,
         cache: DefinitionCache,
         updates: Updates,
         launcher: Arc<dyn Launcher>,
     ) -> Self {
         Self(Arc::new(Shared {
             surroundings,
+            logs,
             launcher,
             cache,
             updates,
             members: Mutex::default(),
+            leaving: Mutex::default(),
+            ending: CancellationToken::new(),
         }))
     }
 
     /// Takes over a configuration: says every server to the catalog (from the cache where it knows them), stops those that are gone or
-    /// were changed.
-    pub async fn configure(&self, config: &Config) {
-        let ended = {
-            let mut members = self.members();
-            let mut before = std::mem::take(&mut *members);
-            let mut ended = Vec::new();
-            let entries: Vec<_> = config
-                .servers
-                .iter()
-                .map(|(name, server)| (name, server, before.remove(name)))
-                .collect();
-            for (name, member, replaced) in self.take_over(config, entries) {
-                members.insert(name.clone(), member);
-                ended.extend(replaced);
-            }
-            for (name, member) in before {
-                let _ = self.0.updates.send(SourceUpdate::Removed { name });
-                ended.push(member);
-            }
-            ended
-        };
-        stop_all(ended).await;
+    /// were changed, as soon as they have answered the calls that they have.
+    pub fn configure(&self, config: &Config) {
+        let mut members = self.members();
+        let mut before = std::mem::take(&mut *members);
+        let entries: Vec<_> = config
+            .servers
+            .iter()
+            .map(|(name, server)| (name, server, before.remove(name)))
+            .collect();
+        for (name, member) in self.take_over(config, entries) {
+            members.insert(name.clone(), member);
+        }
+        for (name, member) in before {
+            self.0.dismiss(&name, member);
+            let _ = self.0.updates.send(SourceUpdate::Removed { name });
+        }
     }
 
     /// Makes the members of some entries, on every core: most of the time goes into reading cached definitions.
@@ -143,7 +148,7 @@ impl Servers {
         &self,
         config: &Config,
         mut entries: Vec<Entry<'a>>,
-    ) -> Vec<(&'a ServerName, Member, Option<Member>)> {
+    ) -> Vec<(&'a ServerName, Member)> {
         let runtime = &tokio::runtime::Handle::current();
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let share = entries.len().div_ceil(cores).max(1);
@@ -154,8 +159,7 @@ impl Servers {
                 workers.push(scope.spawn(move || {
                     let _runtime = runtime.enter();
                     let member = |(name, server, before): Entry<'a>| {
-                        let (member, replaced) = self.0.member(config, name, server, before);
-                        (name, member, replaced)
+                        (name, self.0.member(config, name, server, before))
                     };
                     part.into_iter().map(member).collect::<Vec<_>>()
                 }));
@@ -216,6 +220,8 @@ impl Servers {
                     arguments,
                     inbox: supervised.inbox.clone(),
                     settings: supervised.settings.borrow().clone(),
+                    stopping: supervised.stopping.clone(),
+                    ending: self.0.ending.clone(),
                     log_path: supervised.log_path.clone(),
                 },
             }
@@ -225,8 +231,14 @@ impl Servers {
 
     /// Stops every server and waits until nothing is left of them.
     pub async fn stop(&self) {
+        self.0.ending.cancel();
         let members = std::mem::take(&mut *self.members());
+        let leaving = std::mem::take(&mut *self.0.leaving());
         stop_all(members.into_values()).await;
+        for task in leaving.into_values() {
+            // A task that panicked has nothing left to wait for.
+            let _ = task.await;
+        }
     }
 
     fn members(&self) -> MutexGuard<'_, BTreeMap<ServerName, Member>> {

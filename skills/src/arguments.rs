@@ -46,7 +46,7 @@ pub fn parse_flags(
     id: &EntryId,
     flags: &[String],
 ) -> Result<Map<String, Value>, Problem> {
-    let root = schema::of(tool)?;
+    let root = schema::of(tool);
     let parameters = Parameters::of(&root);
     Flags::read(flags, &parameters)
         .and_then(|flags| flags.into_arguments(&parameters))
@@ -104,10 +104,13 @@ pub fn merge(
 /// Makes the problem of a refused call: what was wrong, then what to do, ending in a command that would work.
 fn refused(tool: &Tool, id: &EntryId, message: String, remedy: Option<String>) -> Problem {
     let server = id.as_str().split_once('/').map_or("", |(server, _)| server);
-    let example = format!(
-        "a call that would work: {}",
-        definition::example_call(tool, id)
-    );
+    let example = match definition::example_call(tool, id) {
+        Some(command) => format!("a call that would work: {command}"),
+        None => format!(
+            "no example is short enough to show, write the arguments as JSON into FILE: {}",
+            definition::call_with_file(id)
+        ),
+    };
     Problem::new(ProblemKind::Arguments, message)
         .at_server(server, Some(&tool.name))
         .hint(match remedy {

@@ -13,8 +13,8 @@ use std::time::SystemTime;
 
 use crate::entry_id::{EntryId, ServerName};
 use crate::layout::Layout;
-use crate::problem::Problem;
-use crate::server::{Server, ServerState};
+use crate::problem::{Problem, ProblemKind};
+use crate::server::{Phase, Server, ServerState};
 use crate::skill::Skill;
 use crate::tool::Tool;
 use crate::tree::Directory;
@@ -76,8 +76,8 @@ pub struct Snapshot {
     pub entries: BTreeMap<EntryId, Entry>,
     /// What it was made from.
     pub sources: Sources,
-    /// Collisions that came up when names were given out, beside the problems of the sources.
-    pub collisions: Vec<Problem>,
+    /// Servers that failed, unless their source has said why among its problems.
+    failures: Vec<Problem>,
     /// The tree that the mount and the mirror show.
     pub tree: Arc<Directory>,
     layout: Layout,
@@ -100,8 +100,8 @@ impl Snapshot {
         Self {
             generation: previous.map_or(1, |snapshot| snapshot.generation + 1),
             entries: entries(&layout),
+            failures: failures(&sources),
             sources,
-            collisions: layout.collisions().to_vec(),
             tree: layout.root().clone(),
             layout,
         }
@@ -127,14 +127,30 @@ impl Snapshot {
         lines.into_iter()
     }
 
-    /// Every problem: those of the sources, then collisions.
+    /// Every problem: those of the sources, then those of names and definitions, then the servers that failed.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
         self.sources
             .problems
             .values()
             .flatten()
-            .chain(&self.collisions)
+            .chain(self.layout.problems())
+            .chain(&self.failures)
     }
+}
+
+fn failures(sources: &Sources) -> Vec<Problem> {
+    let is_said = |why: &str| {
+        let mut problems = sources.problems.values().flatten();
+        problems.any(|problem| problem.message == why)
+    };
+    let failed = sources.servers.iter().filter_map(|(name, (_, state))| {
+        let Phase::Failed(why) = &state.phase else {
+            return None;
+        };
+        let failure = || Problem::new(ProblemKind::Server, format!("failed: {why}"));
+        (!is_said(why)).then(|| failure().at_server(name.as_str(), None))
+    });
+    failed.collect()
 }
 
 fn entries(layout: &Layout) -> BTreeMap<EntryId, Entry> {

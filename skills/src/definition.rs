@@ -13,7 +13,10 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-pub use self::command::example_call;
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
+
+pub(crate) use self::command::quote;
+pub use self::command::{call_with_file, example_call};
 use self::notes::tidy;
 use self::typescript::declarations;
 use crate::entry_id::EntryId;
@@ -33,19 +36,23 @@ pub fn render(tool: &Tool, id: &EntryId, schema_path: &str) -> String {
         out.push_str(": ");
         out.push_str(&title);
     }
-    out.push('\n');
-    let description = tidy(&tool.description);
-    if !description.is_empty() {
-        out.push_str(&description);
-        out.push('\n');
-        out.push_str(&closing_fence(&description));
-    }
-
-    let command = example_call(tool, id);
+    // Before the first text of a stranger, who could otherwise hide or forge it.
+    let (command, note) = match example_call(tool, id) {
+        Some(command) => (command, ""),
+        None => (
+            call_with_file(id),
+            " FILE holds the arguments as JSON; no example is short enough to show",
+        ),
+    };
     let ticks = "`".repeat(longest_run(&command, '`') + 1);
     // A code span may not touch the backticks of its own text.
     let space = if command.ends_with('`') { " " } else { "" };
-    out.push_str(&format!("\n{ticks}{space}{command}{space}{ticks}\n"));
+    out.push_str(&format!("\n{ticks}{space}{command}{space}{ticks}{note}\n"));
+    let description = tidy(&tool.description);
+    if !description.is_empty() {
+        out.push_str(&format!("\n{description}\n"));
+        out.push_str(&closing_fence(&description));
+    }
 
     let titles = |suffixes: &[&str]| -> Vec<String> {
         suffixes
@@ -127,21 +134,22 @@ fn hints(hints: Hints) -> Vec<&'static str> {
 
 /// The fence that a description opened and did not close, or all that follows would count as its code.
 fn closing_fence(description: &str) -> String {
-    let mut open: Option<&str> = None;
-    for line in description.lines().map(str::trim_start) {
-        let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'));
-        let run = mark.map_or("", |mark| {
-            &line[..line.len() - line.trim_start_matches(mark).len()]
+    // What would a line after it belong to?
+    let followed = format!("{description}\n\nnext");
+    let open = Parser::new(&followed)
+        .into_offset_iter()
+        .find(|(event, range)| {
+            matches!(
+                event,
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_)))
+            ) && range.end == followed.len()
         });
-        match open {
-            Some(fence) if run.starts_with(fence) && line[run.len()..].trim().is_empty() => {
-                open = None
-            }
-            None if run.len() >= 3 => open = Some(run),
-            Some(_) | None => {}
-        }
-    }
-    open.map(|fence| format!("{fence}\n")).unwrap_or_default()
+    let Some((_, range)) = open else {
+        return String::new();
+    };
+    let block = followed[range].trim_start();
+    let after = block.trim_start_matches(if block.starts_with('~') { '~' } else { '`' });
+    format!("{}\n", &block[..block.len() - after.len()])
 }
 
 fn longest_run(text: &str, character: char) -> usize {

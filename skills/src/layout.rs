@@ -10,6 +10,7 @@ mod stamp;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::sync::Arc;
 
 use crate::catalog::{FirstSeen, IndexOptions, Sources};
@@ -35,7 +36,7 @@ pub(crate) struct Layout {
     /// In order of their prefix.
     groups: Vec<Arc<Group>>,
     options: IndexOptions,
-    collisions: Vec<Problem>,
+    problems: Vec<Problem>,
     root: Arc<Directory>,
 }
 
@@ -49,12 +50,12 @@ impl Layout {
     ) -> Self {
         let counter = &BytesByThree;
         let stamp = &mut Stamp::new(previous.map(|layout| &layout.root), first_seen);
-        let mut collisions = Vec::new();
-        let servers = place_servers(previous, sources, stamp, counter, &mut collisions);
+        let mut problems = Vec::new();
+        let servers = place_servers(previous, sources, stamp, counter, &mut problems);
         let skills = skills::place(
             previous.map_or(&[], |layout| &layout.skills),
             &sources.skills,
-            &mut collisions,
+            &mut problems,
             counter,
         );
         let skill_groups = skills::groups(previous, &skills, counter);
@@ -82,7 +83,7 @@ impl Layout {
             skills,
             groups,
             options,
-            collisions,
+            problems,
         }
     }
 
@@ -91,9 +92,9 @@ impl Layout {
         &self.root
     }
 
-    /// What came up when names were given out.
-    pub(crate) fn collisions(&self) -> &[Problem] {
-        &self.collisions
+    /// What came up when everything was given its name and its place.
+    pub(crate) fn problems(&self) -> &[Problem] {
+        &self.problems
     }
 
     /// The servers by their configured name.
@@ -122,14 +123,14 @@ fn place_servers(
     sources: &Sources,
     stamp: &mut Stamp<'_>,
     counter: &dyn TokenCounter,
-    collisions: &mut Vec<Problem>,
+    problems: &mut Vec<Problem>,
 ) -> BTreeMap<ServerName, Arc<PlacedServer>> {
     let claims: Vec<Claim<'_>> = sources
         .servers
         .keys()
         .map(|name| Claim {
-            name: name.as_str(),
-            source: "mcp",
+            name: OsStr::new(name.as_str()),
+            source: OsStr::new("mcp"),
         })
         .collect();
     let allotted = allot(&claims, RESERVED_SERVERS, Ties::NoneKeeps);
@@ -138,9 +139,9 @@ fn place_servers(
         if let Some(taken) = allotted.taken {
             let winner = match taken {
                 Taken::ByLayout => "the directory of the skills".to_owned(),
-                Taken::ByClaim(rival) => format!("the server `{}`", claims[rival].name),
+                Taken::ByClaim(rival) => format!("the server `{}`", claims[rival].name.display()),
             };
-            collisions.push(
+            problems.push(
                 collision(
                     name.as_str(),
                     &winner,
@@ -153,7 +154,7 @@ fn place_servers(
         let previous = previous.and_then(|layout| layout.servers.get(name));
         let server =
             PlacedServer::next(previous, server, state, &allotted.file_name, stamp, counter);
-        collisions.extend_from_slice(&server.content.collisions);
+        problems.extend_from_slice(&server.content.problems);
         placed.insert(name.clone(), server);
     }
     placed

@@ -15,7 +15,7 @@ pub enum ProblemKind {
     SkillSkipped,
     /// A skill was loaded, and something about it is wrong.
     SkillWarning,
-    /// A tool that a server sent can't be used, the server's other tools can.
+    /// A tool that a server sent is wrong: it was left out, or its arguments can't be checked. The server's other tools can be used.
     MalformedTool,
     /// Two entries wanted one name; both stay.
     Collision,
@@ -50,7 +50,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// The process exit code (the table in DESIGN, "The command line").
+    /// The process exit code (the table in README, "The command").
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::ToolError => 1,
@@ -78,6 +78,7 @@ pub enum Location {
     /// A file or directory, with the line (counted from 1) where one is known.
     File {
         /// The path as the user would write it.
+        #[serde(with = "crate::paths")]
         path: PathBuf,
         /// The line, counted from 1.
         line: Option<u32>,

@@ -7,7 +7,7 @@ mod files;
 mod links;
 mod source;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ const MAX_FILE: u64 = 4 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct Skill {
     /// The directory's own name: the one identity of a skill.
-    pub name: String,
+    pub name: OsString,
     /// The named source it came from; its id is then `skills/<source>:<name>`.
     pub source: Option<String>,
     /// The position of its root in the order of precedence; 0 wins.
@@ -48,7 +48,7 @@ pub struct Skill {
     pub headings: Vec<String>,
     /// The whole SKILL.md, byte for byte.
     pub text: Arc<[u8]>,
-    /// The directory as the mount shows it: every file, links by DESIGN's rule, `.git` left out.
+    /// The directory as the mount shows it: every file, links as SEMANTICS 13 says, `.git` left out.
     pub tree: Arc<Directory>,
 }
 
@@ -176,7 +176,7 @@ impl Text {
         }
     }
 
-    fn read(place: &Place, name: &str, located: Located) -> Result<Self, Problem> {
+    fn read(place: &Place, name: &OsStr, located: Located) -> Result<Self, Problem> {
         let (bytes, located) = located
             .read(MAX_FILE)
             .map_err(|error| error.problem(&place.file))?;
@@ -205,19 +205,21 @@ impl Text {
 
 impl Place {
     /// The name of the directory: the one it was found by, which for a link is the link's.
-    fn name(&self) -> String {
+    fn name(&self) -> OsString {
         let name = self.found.file_name().or(self.directory.file_name());
-        name.unwrap_or(OsStr::new("skill"))
-            .to_string_lossy()
-            .into_owned()
+        name.unwrap_or(OsStr::new("skill")).to_owned()
     }
 
     /// What is wrong with the names.
-    fn warnings(&self, name: &str, frontmatter: &Frontmatter) -> Vec<Problem> {
+    fn warnings(&self, name: &OsStr, frontmatter: &Frontmatter) -> Vec<Problem> {
         let warning =
             |message| Problem::new(ProblemKind::SkillWarning, message).at_file(&self.file, None);
         let mut warnings = Vec::new();
-        if let Some(other) = frontmatter.name.as_ref().filter(|other| *other != name) {
+        if let Some(other) = frontmatter
+            .name
+            .as_ref()
+            .filter(|other| name != other.as_str())
+        {
             warnings.push(warning(format!(
                 "the name {other:?} is not the directory's, {name:?}, by which the skill is known"
             )));

@@ -18,6 +18,7 @@ Without options it speaks both eras (up to 2025-11-25 `initialize`, from 2026-07
   --page N                N tools a page; the first cursor is the empty string
   --repeat-cursor         every page has the same cursor
   --malformed             tools without a name or a schema and hints of the wrong type beside the good ones
+  --odd-schemas           tools whose schemas only their server can judge: `remote`, `bogus`, `deep`; they answer with their arguments
   --unknown-fields        tools with fields that no specification has
   --numbers               1e3, a 30-digit integer, duplicate keys and unsorted keys in a schema
   --shuffle FILE          other key order and other order of tools at each start, counted in FILE
@@ -51,7 +52,7 @@ def parse_options():
     parser = argparse.ArgumentParser()
     for flag in (
         "legacy modern empty-result-for-unknown exit-on-unknown string-ids garbage die-in-list repeat-cursor malformed "
-        "unknown-fields numbers no-listen unadvertised ignore-eof ignore-term stderr-flood"
+        "odd-schemas unknown-fields numbers no-listen unadvertised ignore-eof ignore-term stderr-flood"
     ).split():
         parser.add_argument("--" + flag, action="store_true")
     for option in ("starts", "calls", "exit-at-once", "never-reply", "refuse", "shuffle"):
@@ -234,6 +235,11 @@ class Server:
                     "annotations": {"readOnlyHint": "yes", "title": 3},
                 },
             ]
+        if options.odd_schemas:
+            deep = '{"not":' * 500 + "true" + "}" * 500
+            for name, odd in ("remote", {"$ref": "http://127.0.0.1:9/x"}), ("bogus", {"type": "bogus"}), ("deep", Raw(deep)):
+                properties = {"text": {"type": "string"}, "odd": odd}
+                tools.append({"name": name, "inputSchema": {"type": "object", "properties": properties}})
         if options.unknown_fields:
             tools[0]["x-vendor"] = {"z": 1, "a": [None]}
             tools[0]["annotations"] = {"readOnlyHint": True, "x-cost": "low"}
@@ -308,6 +314,8 @@ class Server:
         if name == "change":
             threading.Timer(arguments.get("after", 0), self.change).start()
             return text("changed")
+        if name in ("remote", "bogus", "deep"):
+            return text(json.dumps(arguments))
         if name == "listeners":
             return text(str(len(self.listeners)))
         if name == "big":

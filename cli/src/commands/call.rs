@@ -5,10 +5,12 @@ mod files;
 mod input;
 mod output;
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
+use daemon::client::ANSWER;
 use daemon::config::START_TIMEOUT;
 use daemon::protocol::{Call, Describe, Description};
 use serde_json::{Map, Value};
@@ -29,7 +31,7 @@ use crate::{interrupt, on_demand};
 /// Where no shelf runs, one is started for the configuration in use. It is mounted nowhere and ends when it has been idle.
 ///
 /// Standard output is only the result: text blocks as they are. An error of the tool goes to standard error, with exit code 1. Images, audio and
-/// blobs are written to files, whose paths go to standard error.
+/// blobs are written to files, whose paths go to standard error, and which are kept for a week.
 #[derive(Args, Debug)]
 #[command(
     override_usage = "shelf call [OPTIONS] <ID> [TOOL FLAGS]...",
@@ -43,8 +45,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     args: Option<String>,
 
-    /// Give up after this long, and cancel the call at the server [default: the server's own setting]
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    /// Give up after this long, reading the arguments included, and cancel the call at the server [default: the server's own setting]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse_positive)]
     timeout: Option<Duration>,
 
     /// Print the whole result as the server sent it, errors too
@@ -68,7 +70,7 @@ pub(crate) struct Arguments {
         trailing_var_arg = true,
         value_name = "ID [TOOL FLAGS]"
     )]
-    words: Vec<String>,
+    words: Vec<OsString>,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
@@ -77,24 +79,36 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         .split_first()
         .ok_or_else(|| usage("an id is missing"))?;
     let target = target(id, environment)?;
-    let given = arguments.args.as_deref().map(input::read).transpose()?;
+    let flags = flags
+        .iter()
+        .map(|flag| flag.clone().into_string().map_err(|flag| no_text(&flag)))
+        .collect::<Result<Vec<_>, _>>()?;
+    let started = Instant::now();
+    let given = match &arguments.args {
+        Some(text) => Some(input::read(text, arguments.timeout)?),
+        None => None,
+    };
+    let reading = milliseconds(started.elapsed());
     let interrupt = interrupt::catch()?;
     let (which, path) = (&arguments.which, target.path.as_deref());
-    let mut client = on_demand::connect(which, environment, path, &interrupt, ui)?;
+    let patience = arguments.timeout.map_or(ANSWER, |limit| limit.min(ANSWER));
+    let mut client = on_demand::connect(which, environment, path, patience, &interrupt, ui)?;
+    let left = arguments
+        .timeout
+        .map(|limit| milliseconds(limit).saturating_sub(reading));
 
     let from_flags = if flags.is_empty() {
         Map::new()
     } else {
-        let wait = arguments.timeout.unwrap_or(START_TIMEOUT);
         let describe = |shown| {
             let asked = Describe {
                 entry: target.entry.clone(),
                 shown,
-                wait_ms: milliseconds(wait),
+                wait_ms: left.unwrap_or(milliseconds(START_TIMEOUT)),
             };
             client.describe_when_known(&asked, Some(&interrupt))
         };
-        match read_flags(describe, flags)? {
+        match read_flags(describe, &flags)? {
             Flags::Help(definition) => return Ok(ui.text(&definition)?),
             Flags::Values(values) => values,
         }
@@ -104,7 +118,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let call = Call {
         entry: target.entry,
         arguments: values,
-        timeout_ms: arguments.timeout.map(milliseconds),
+        timeout_ms: left,
     };
     let format = match &arguments.out {
         _ if arguments.json => output::Format::Json,
@@ -112,10 +126,24 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         Some(place) => output::Format::Text(files::Place::chosen(place)),
         None => output::Format::Text(files::Place::Private(results(environment))),
     };
+    if let output::Format::Text(place) = &format {
+        place.check()?;
+    }
     let reply = client.call(&call, Some(&interrupt), &mut |progress| {
         ui.progress(&output::progress(&progress));
     })?;
+    if let Some(problem) = &reply.unchecked {
+        ui.warning(&format!("the arguments were not checked: {problem}"));
+    }
     output::print(&reply, &format, ui)
+}
+
+/// Only a path may be any bytes: arguments are JSON, which is text.
+fn no_text(flag: &OsStr) -> Problem {
+    usage(format!(
+        "the argument `{}` is not UTF-8, and only text can be sent",
+        flag.display()
+    ))
 }
 
 /// Where what is no text goes. It may not fail: by then the tool has run.

@@ -1,5 +1,6 @@
 //! `shelf log`.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use skills::entry_id::EntryId;
-use skills::problem::Problem;
+use skills::problem::{Problem, ProblemKind};
 
 use crate::duration;
 use crate::environment::Environment;
@@ -36,7 +37,7 @@ pub(crate) struct Arguments {
 
     /// Print only what concerns this entry
     #[arg(long, value_name = "ID")]
-    entry: Option<String>,
+    entry: Option<OsString>,
 
     /// Print only what this session did
     #[arg(long, value_name = "SESSION")]
@@ -81,7 +82,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         }
     }
     let mut lines = reader.lines(filter);
+    let mut nothing = true;
     for line in lines.by_ref() {
+        nothing = false;
         print(&line)?;
     }
     if lines.damaged() > 0 {
@@ -89,6 +92,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
             "{} damaged lines were passed over",
             lines.damaged()
         ));
+    }
+    if nothing && (arguments.entry.is_some() || arguments.session.is_some()) {
+        return Err(Problem::new(ProblemKind::NotFound, "no line of the log matches").into());
     }
     Ok(())
 }
@@ -99,7 +105,7 @@ fn directory(environment: &Environment) -> Result<PathBuf, Problem> {
 }
 
 /// The id of an entry that may be given as a path: only the daemon of its mount knows what a path stands for.
-fn entry_id(argument: &str, environment: &Environment) -> Result<EntryId, Problem> {
+fn entry_id(argument: &OsStr, environment: &Environment) -> Result<EntryId, Problem> {
     let target = target(argument, environment)?;
     if target.path.is_none() {
         return Ok(EntryId(target.entry.into()));

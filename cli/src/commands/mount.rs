@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use daemon::mount_table;
 use daemon::run::Output;
 use skills::problem::{Problem, ProblemKind};
 
@@ -14,7 +15,7 @@ use crate::ui::Ui;
 
 /// Mount a shelf and return when it can be read
 ///
-/// The daemon goes on in the background until `shelf unmount`. Servers are started only to be listed for the first time, and to be called.
+/// The daemon goes on in the background until `shelf unmount`. Servers are started only to be called, and to be listed: for the first time, when their entry changed, and when what is known of them is a day old.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Example:\n  shelf mount /mnt/tools --config .mcp.json --skills ~/.agents/skills\n  cat /mnt/tools/INDEX.md"
@@ -32,6 +33,8 @@ pub(crate) struct Arguments {
     foreground: bool,
 
     /// Let other users read the mount; permissions are then checked by owner and mode
+    ///
+    /// Every one of them sees the names and summaries of all entries, also of skills whose files they may not read.
     #[arg(long)]
     allow_other: bool,
 
@@ -66,6 +69,10 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
 
 /// Makes a directory that is missing. Anything else about it is for the mount to judge: only it can tell a stale mount.
 fn make_directory(path: &Path) -> Result<(), Problem> {
+    if mount_table::containing(path).is_some() {
+        // To look would mean to wait for a daemon that may hang.
+        return Ok(());
+    }
     match path.symlink_metadata() {
         Err(e) if e.kind() == ErrorKind::NotFound => std::fs::create_dir_all(path).map_err(|e| {
             Problem::new(

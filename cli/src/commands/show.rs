@@ -1,5 +1,7 @@
 //! `shelf show`.
 
+use std::ffi::OsString;
+
 use clap::Args;
 use daemon::protocol::Description;
 
@@ -19,7 +21,7 @@ use crate::ui::Ui;
 pub(crate) struct Arguments {
     /// Ids, or paths of entries in a mount
     #[arg(required = true, value_name = "ID")]
-    entries: Vec<String>,
+    entries: Vec<OsString>,
 
     /// Print the tool as its server sent it
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! What a shelf is filled from: the arguments that `mount` and `mirror` share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -12,7 +12,7 @@ use crate::duration;
 use crate::environment::{Environment, absolute};
 use crate::error::CommandResult;
 use crate::ui::Ui;
-use crate::{diagnostics, interrupt, launch};
+use crate::{descriptors, diagnostics, interrupt, launch};
 
 /// Where tools and skills come from.
 #[derive(Args, Debug)]
@@ -83,13 +83,23 @@ pub(super) fn start(options: Options, place: Place, json: bool, ui: &Ui) -> Comm
         let ready = launch::start(options, &interrupt, &mut |message| ui.progress(message))?;
         return announce(&ready, json, ui);
     }
-    diagnostics::print();
     let mut announced = Ok(());
+    run_here(options, ui, |ready| announced = announce(&ready, json, ui))?;
+    announced
+}
+
+/// Is the daemon until its end, and hands over what it says when it is ready.
+pub(super) fn run_here(
+    options: Options,
+    ui: &Ui,
+    mut on_ready: impl FnMut(Event),
+) -> Result<(), Problem> {
+    descriptors::withhold(&[]);
+    diagnostics::print();
     daemon::run::run(options, &mut |event| match event {
         Event::Progress { message } => ui.progress(&message),
-        ready @ Event::Ready { .. } => announced = announce(&ready, json, ui),
-    })?;
-    announced
+        ready @ Event::Ready { .. } => on_ready(ready),
+    })
 }
 
 /// Says that a shelf is ready: where, how much is on it, how long it took, and what to look at.
@@ -107,14 +117,7 @@ fn announce(event: &Event, json: bool, ui: &Ui) -> CommandResult {
     if json {
         return ui.json(event);
     }
-    let place = mount_point
-        .as_ref()
-        .map_or_else(|| "ready".to_owned(), |path| path.display().to_string());
-    let seconds = Duration::from_millis(*elapsed_ms).as_secs_f64();
-    ui.text(&format!(
-        "{place}: {} in {seconds:.2} s\n",
-        count(*entries, "entry", "entries")
-    ))?;
+    ui.text(&summary(mount_point.as_deref(), *entries, *elapsed_ms))?;
     if !pending.is_empty() {
         ui.note(&format!(
             "not known yet, will appear when they answer: {}",
@@ -131,8 +134,18 @@ fn announce(event: &Event, json: bool, ui: &Ui) -> CommandResult {
     Ok(())
 }
 
+/// One line that says where a shelf is, how much is on it and how long it took.
+pub(super) fn summary(place: Option<&Path>, entries: usize, elapsed_ms: u64) -> String {
+    let place = place.map_or_else(|| "ready".to_owned(), |path| path.display().to_string());
+    let seconds = Duration::from_millis(elapsed_ms).as_secs_f64();
+    format!(
+        "{place}: {} in {seconds:.2} s\n",
+        count(entries, "entry", "entries")
+    )
+}
+
 /// A number with its noun.
-pub(crate) fn count(number: usize, one: &str, several: &str) -> String {
+pub(super) fn count(number: usize, one: &str, several: &str) -> String {
     let noun = if number == 1 { one } else { several };
     format!("{number} {noun}")
 }

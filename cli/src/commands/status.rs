@@ -11,8 +11,11 @@ use skills::summary::one_line;
 use super::sources::count;
 use crate::environment::{Environment, absolute};
 use crate::error::CommandResult;
-use crate::selection::{Which, elsewhere, real};
+use crate::selection::{Which, elsewhere};
 use crate::ui::Ui;
+
+/// How wide a name may make the column of the servers; a longer one sticks out of it.
+const WIDEST_NAME: usize = 40;
 
 /// Show what a shelf serves, its servers, and what is wrong
 #[derive(Args, Debug)]
@@ -34,7 +37,6 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
     let path = arguments.directory.as_deref().map(absolute).transpose()?;
-    let path = path.as_deref().map(real);
     if let Some(path) = &path
         && instance::containing(&environment.runtime(), path)?.is_none()
     {
@@ -91,6 +93,10 @@ fn describe(status: &Status) -> String {
             about.started.strftime("%Y-%m-%d %H:%M:%S UTC")
         ),
     );
+    line(
+        "socket",
+        format!("{} (for SHELF_SOCKET)", about.socket.display()),
+    );
     line("log", about.log.display().to_string());
     line(
         "policy",
@@ -122,7 +128,8 @@ fn servers(text: &mut String, servers: &[ServerStatus]) {
     let _ = writeln!(text, "servers:");
     let widest = servers
         .iter()
-        .map(|server| server.name.chars().count())
+        .map(|server| server.shown_as.chars().count())
+        .filter(|&width| width <= WIDEST_NAME)
         .max();
     let width = widest.unwrap_or_default();
     for server in servers {
@@ -139,7 +146,7 @@ fn servers(text: &mut String, servers: &[ServerStatus]) {
         let _ = write!(
             text,
             "  {:width$}  {state:8}  {tools}",
-            one_line(&server.name)
+            one_line(&server.shown_as)
         );
         if let Some(since) = server.stale_since {
             let _ = write!(text, ", stale since {since:.0}");
@@ -177,6 +184,7 @@ mod tests {
     fn the_status_reads_well() {
         let server = |name: &str, state, reason: Option<&str>, tools| ServerStatus {
             name: name.into(),
+            shown_as: name.into(),
             state,
             reason: reason.map(str::to_owned),
             tools,
@@ -194,6 +202,7 @@ mod tests {
                 mount_point: Some("/mnt/tools".into()),
                 output: OutputKind::Mount,
                 log: "/home/me/.local/state/toolshelf/log".into(),
+                socket: "/run/user/1000/toolshelf/abcdefgh.sock".into(),
             },
             policy: Policy::Advisory,
             generation: 3,
@@ -203,6 +212,7 @@ mod tests {
                 server("everything", ServerPhase::Ready, None, Some(13)),
                 server("git", ServerPhase::Failed, Some("exited\nwith 1"), Some(1)),
                 server("new", ServerPhase::Starting, None, None),
+                server(&"x".repeat(60), ServerPhase::Cold, None, None),
             ],
             problems: vec![
                 Problem::new(ProblemKind::SkillSkipped, "there is no frontmatter")

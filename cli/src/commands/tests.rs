@@ -80,6 +80,7 @@ fn options_that_exclude_each_other_are_refused() {
         &["mirror"],
         &["list", "--kind", "cup"],
         &["mount", "--wait", "soon"],
+        &["call", "--timeout", "0", "a/b"],
     ] {
         assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line:?}");
     }

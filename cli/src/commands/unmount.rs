@@ -1,15 +1,19 @@
 //! `shelf unmount`.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use daemon::client::Client;
 use daemon::mount_table::{self, ShelfMount};
-use daemon::protocol::{About, OutputKind};
+use daemon::protocol::OutputKind;
 use daemon::{instance, mirror};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mount::UnmountFlags;
+use rustix::process::{PidfdFlags, pidfd_open};
 use skills::problem::{Problem, ProblemKind};
 
 use crate::environment::{Environment, absolute};
@@ -20,12 +24,16 @@ use crate::ui::Ui;
 /// How long a daemon may take to unmount.
 const GONE: Duration = Duration::from_secs(10);
 
+/// How long its daemon may take to end its servers.
+const ENDED: Duration = Duration::from_secs(15);
+
 /// How long to wait between two looks at the mount table.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// End a shelf and unmount it
 ///
-/// Also clears what a daemon that was killed left mounted, and ends a mirror, whose files stay.
+/// Returns when its servers have ended. Also clears what a daemon that was killed, or that hangs, left mounted, and ends a mirror, whose files
+/// stay. Of a bind mount only the bind is unmounted.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  shelf unmount /mnt/tools\n  shelf unmount --config .mcp.json")]
 pub(crate) struct Arguments {
@@ -41,87 +49,124 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
     let runtime = &environment.runtime();
     if let Some(config) = &arguments.config {
-        let mut client = Which::serving(config).connect(environment, None)?;
-        let about = client.status()?.about;
-        client.stop()?;
-        return Ok(end_of(&about, runtime)?);
+        let client = Which::serving(config).connect(environment, None)?;
+        return Ok(end(client, runtime, ui)?);
     }
     let directory = match &arguments.directory {
         Some(directory) => absolute(directory)?,
         None => environment.default_mount_point()?,
     };
-    let Some(mount) = mounted_at(&directory) else {
-        let about = mirrored_at(&directory, environment)?;
-        let socket = instance::socket_path(runtime, &about.instance);
-        connect(environment, &socket)?.stop()?;
-        return Ok(end_of(&about, runtime)?);
+    let Some(mount) = mount_table::mounted_on(&directory) else {
+        let mirror = mirrored_at(&directory, environment)?;
+        let socket = instance::socket_path(runtime, &mirror.instance);
+        return Ok(end(connect(environment, &socket)?, runtime, ui)?);
     };
-    let socket = instance::socket_path(runtime, &mount.instance);
-    match connect(environment, &socket).and_then(|mut client| client.stop()) {
-        Ok(()) => {}
+    let socket = instance::socket_of(runtime, &mount)?;
+    match connect(environment, &socket).and_then(|client| end_mount(client, &mount)) {
+        Ok(End::Stopped(daemon)) => {
+            wait_until_gone(&mount)?;
+            if let Some(daemon) = daemon {
+                wait_for_end(&daemon, ui);
+            }
+        }
+        Ok(End::Bind { of }) => {
+            clear(&mount.mount_point)?;
+            ui.note(&format!(
+                "this was a bind of {0}, which stays",
+                of.display()
+            ));
+            ui.hint(&format!("shelf unmount {}", of.display()));
+        }
         Err(problem) if problem.kind == ProblemKind::Daemon => {
             ui.note(&format!(
                 "the daemon does not answer, clearing its mount ({problem})"
             ));
             clear(&mount.mount_point)?;
+            wait_until_gone(&mount)?;
         }
         Err(problem) => return Err(problem.into()),
     }
-    Ok(wait_until_gone(&mount)?)
+    Ok(())
 }
 
-/// The daemon that keeps a mirror at a place where nothing is mounted.
-fn mirrored_at(directory: &Path, environment: &Environment) -> Result<About, Problem> {
-    let inside = |shelf: &ShelfMount| {
-        Problem::new(
+/// The mirror that is kept at a place where nothing is mounted.
+fn mirrored_at(directory: &Path, environment: &Environment) -> Result<ShelfMount, Problem> {
+    let around = instance::containing(&environment.runtime(), directory)?;
+    let problem = match around {
+        // By the table first: what is mounted may hang, and is not touched.
+        Some(shelf)
+            if mount_table::containing(directory).is_none()
+                && shelf.mount_point == real(directory) =>
+        {
+            return Ok(shelf);
+        }
+        Some(shelf) => Problem::new(
             ProblemKind::NotFound,
             "this lies in a shelf, it is not where one is mounted",
         )
-        .at_file(directory, None)
-        .hint(format!("shelf unmount {}", shelf.mount_point.display()))
+        .hint(format!("shelf unmount {}", shelf.mount_point.display())),
+        None => elsewhere("no shelf is mounted here", environment),
     };
-    // By the table first: what is mounted may hang, and is not touched.
-    if let Some(around) = mount_table::containing(directory) {
-        return Err(inside(&around));
-    }
-    let (runtime, place) = (environment.runtime(), real(directory));
-    let Some(mirror) = instance::containing(&runtime, &place)? else {
-        return Err(elsewhere("no shelf is mounted here", environment).at_file(directory, None));
-    };
-    let mut running = instance::running(&runtime)?.into_iter();
-    match running.find(|about| about.instance == mirror.instance) {
-        Some(about) if mirror.mount_point == place => Ok(about),
-        _ => Err(inside(&mirror)),
-    }
+    Err(problem.at_file(directory, None))
 }
 
-/// Waits for the end of a daemon that was told to end.
-fn end_of(about: &About, runtime: &Path) -> Result<(), Problem> {
+/// Ends a daemon that need not have a mount, and waits until it has ended.
+fn end(mut client: Client, runtime: &Path, ui: &Ui) -> Result<(), Problem> {
+    let about = client.status()?.about;
+    let daemon = stop(client)?;
+    let is_mounted = || {
+        let mut mounts = mount_table::shelf_mounts().into_iter();
+        mounts.any(|mount| mount.instance == about.instance)
+    };
+    wait_while(is_mounted, "it is still mounted")?;
+    if let Some(daemon) = daemon {
+        wait_for_end(&daemon, ui);
+        return Ok(());
+    }
+    // A process that can't be seen from here.
     let runs = || {
         let running = instance::running(runtime).unwrap_or_default();
         running.iter().any(|other| other.instance == about.instance)
     };
-    let shows = || match (about.output, &about.mount_point) {
-        (OutputKind::Mount, _) => {
-            let mut mounts = mount_table::shelf_mounts().into_iter();
-            mounts.any(|mount| mount.instance == about.instance)
-        }
+    let writes = || match (about.output, &about.mount_point) {
         (OutputKind::Mirror, Some(target)) => mirror::is_held(target),
-        (OutputKind::Mirror | OutputKind::None, _) => false,
+        _ => false,
     };
-    wait_while(|| runs() || shows(), "the daemon still runs")
+    wait_while(|| runs() || writes(), "the daemon still runs")
 }
 
-/// The mount at a place. The place itself is not touched, for its daemon may hang; a link to it is followed.
-fn mounted_at(directory: &Path) -> Option<ShelfMount> {
-    let place = match (directory.parent(), directory.file_name()) {
-        _ if directory.is_symlink() => real(directory),
-        (Some(parent), Some(name)) => real(parent).join(name),
-        _ => directory.to_owned(),
-    };
-    // Of two mounts in one place the later one is on top.
-    let mounts = mount_table::shelf_mounts().into_iter();
-    mounts.rev().find(|mount| mount.mount_point == place)
+/// Tells a daemon to stop; what is returned tells when it has.
+fn stop(mut client: Client) -> Result<Option<OwnedFd>, Problem> {
+    // Before it is told to stop: later the number could be another process's.
+    let daemon = client
+        .daemon()
+        .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    client.stop()?;
+    Ok(daemon)
+}
+
+/// What a daemon that answers makes of the end of a mount.
+enum End {
+    /// It was told to stop; this tells when it has.
+    Stopped(Option<OwnedFd>),
+    /// What was named is a bind of its mount and nothing that it could unmount.
+    Bind {
+        /// Its own mount.
+        of: PathBuf,
+    },
+}
+
+fn end_mount(mut client: Client, mount: &ShelfMount) -> Result<End, Problem> {
+    let own = client.status()?.about.mount_point;
+    if let Some(own) = own.as_deref().and_then(mount_table::mounted_on)
+        && own.instance == mount.instance
+        && own.mount_point != mount.mount_point
+    {
+        return Ok(End::Bind {
+            of: own.mount_point,
+        });
+    }
+    stop(client).map(End::Stopped)
 }
 
 /// Unmounts without the daemon. A reader that stands inside keeps what it has open and nothing more.
@@ -175,4 +220,15 @@ fn wait_while(is_so: impl Fn() -> bool, what: &str) -> Result<(), Problem> {
         std::thread::sleep(INTERVAL);
     }
     Ok(())
+}
+
+/// Waits for the daemon and so for its servers: whoever mounts again at once finds no lock of theirs held.
+fn wait_for_end(daemon: &OwnedFd, ui: &Ui) {
+    let Ok(limit) = Timespec::try_from(ENDED) else {
+        return;
+    };
+    // Interrupted by nothing: this command catches no signal.
+    if poll(&mut [PollFd::new(daemon, PollFlags::IN)], Some(&limit)) == Ok(0) {
+        ui.warning("the daemon was told to end, but still waits for its servers");
+    }
 }

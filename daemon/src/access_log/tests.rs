@@ -6,14 +6,13 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use skills::entry_id::EntryId;
 use skills::problem::ProblemKind;
-use tokio::sync::Semaphore;
 
 use super::reader::{Filter, Reader};
 use super::record::Record;
@@ -72,9 +71,9 @@ fn the_log_is_for_its_owner_alone() {
     let directory = parent.path().join("state/log");
     fs::create_dir_all(&directory).unwrap();
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
-    AccessLog::open(&directory, "one", LogOptions::default())
-        .unwrap()
-        .close();
+    let log = AccessLog::open(&directory, "one", LogOptions::default()).unwrap();
+    log.try_record(caller(), opened("x"));
+    log.close();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&directory), 0o700);
     assert_eq!(mode(&directory.join("one.jsonl")), 0o600);
@@ -83,6 +82,15 @@ fn the_log_is_for_its_owner_alone() {
     symlink(&directory, &link).unwrap();
     let problem = AccessLog::open(&link, "one", LogOptions::default()).unwrap_err();
     assert!(problem.to_string().contains("it is a link"), "{problem}");
+}
+
+#[test]
+fn nothing_remains_where_nothing_was_logged() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = AccessLog::open(directory.path(), "one", LogOptions::default()).unwrap();
+    assert!(directory.path().join("one.jsonl").exists());
+    log.close();
+    assert!(!directory.path().join("one.jsonl").exists());
 }
 
 #[test]
@@ -155,10 +163,7 @@ fn a_line_is_in_the_file_within_a_second_without_a_close() {
 fn opens_that_do_not_fit_are_counted_and_calls_wait() {
     let directory = tempfile::tempdir().unwrap();
     // A queue of three whose writer does not run yet.
-    let shared = Arc::new(Shared {
-        room: Semaphore::new(3),
-        dropped: AtomicU64::new(0),
-    });
+    let shared = Arc::new(Shared::new(3));
     let (queue, records) = std::sync::mpsc::channel();
     let writer = Writer::open(directory.path(), "one", 0, Arc::clone(&shared)).unwrap();
     let log = AccessLog {
@@ -293,10 +298,9 @@ fn a_log_that_somebody_removed_is_begun_again() {
 #[test]
 fn what_a_full_disk_took_is_counted() {
     let directory = tempfile::tempdir().unwrap();
-    let shared = Arc::new(Shared {
-        room: Semaphore::new(0),
-        dropped: AtomicU64::new(0),
-    });
+    let shared = Arc::new(Shared::new(0));
+    // As many were lost before.
+    shared.dropped.store(7, Ordering::Relaxed);
     let (queue, records) = std::sync::mpsc::channel();
     let mut writer = Writer::open(directory.path(), "one", 0, Arc::clone(&shared)).unwrap();
     // Every write to this device fails for want of space.
@@ -312,5 +316,7 @@ fn what_a_full_disk_took_is_counted() {
     }
     drop(queue);
     writer.run(&records);
-    assert_eq!(shared.dropped.load(Ordering::Relaxed), 5);
+    assert_eq!(shared.dropped.load(Ordering::Relaxed), 12);
+    let problem = shared.problem.lock().unwrap().clone().unwrap();
+    assert!(problem.to_string().contains("No space left"), "{problem}");
 }

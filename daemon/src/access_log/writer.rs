@@ -36,14 +36,12 @@ pub(super) struct Writer {
     file: File,
     size: u64,
     buffer: Vec<u8>,
-    /// How many lines the buffer holds.
-    lines: u64,
+    /// How many events the lines of the buffer stand for.
+    events: u64,
     /// When the first line of the buffer came.
     oldest: Instant,
     /// Whether the file may end within a line.
     torn: bool,
-    /// Whether the last write failed, so that a full disk is reported once.
-    failing: bool,
 }
 
 /// The name of a file that was rotated `number` times; 0 is the one that is written.
@@ -63,17 +61,9 @@ impl Writer {
         max_bytes: u64,
         shared: Arc<Shared>,
     ) -> Result<Self, Problem> {
-        let problem = |path: &Path, error: io::Error| {
-            Problem::new(
-                ProblemKind::Daemon,
-                format!("the access log can't be written: {error}"),
-            )
-            .at_file(path, None)
-            .hint("make the state directory writable for this user, or choose another")
-        };
-        own_directory(directory).map_err(|error| problem(directory, error))?;
+        own_directory(directory).map_err(|error| unwritable(directory, &error))?;
         let path = directory.join(format!("{instance}.jsonl"));
-        let (file, size, torn) = open_file(&path).map_err(|error| problem(&path, error))?;
+        let (file, size, torn) = open_file(&path).map_err(|error| unwritable(&path, &error))?;
         Ok(Self {
             path,
             max_bytes: if max_bytes == 0 {
@@ -85,10 +75,9 @@ impl Writer {
             file,
             size,
             buffer: Vec::new(),
-            lines: 0,
+            events: 0,
             oldest: Instant::now(),
             torn,
-            failing: false,
         })
     }
 
@@ -107,9 +96,9 @@ impl Writer {
                 // A nap, not a wait: a receiver that waits for each record costs every open that is logged a wake-up,
                 // which is most of what the log would cost.
                 thread::sleep(NAP);
-                let lines = self.lines;
+                let events = self.events;
                 is_open = self.drain(records);
-                is_quiet = self.lines == lines;
+                is_quiet = self.events == events;
                 if is_quiet || self.oldest.elapsed() >= FLUSH_AFTER {
                     self.flush();
                 }
@@ -125,6 +114,10 @@ impl Writer {
             }
         }
         self.flush();
+        if fs::metadata(&self.path).is_ok_and(|file| file.len() == 0) {
+            // Nothing was logged, and nothing need remain.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 
     /// Takes whatever is queued; false once the log is closed.
@@ -156,10 +149,11 @@ impl Writer {
 
     fn take(&mut self, record: &Record) {
         self.shared.room.add_permits(1);
-        self.append(record);
+        self.append(record, 1);
     }
 
-    fn append(&mut self, record: &Record) {
+    /// Appends the line that stands for so many events.
+    fn append(&mut self, record: &Record, events: u64) {
         let start = self.buffer.len();
         if record.append_to(&mut self.buffer).is_err() {
             // Plain data always has a JSON form; a half line must not stay all the same.
@@ -172,16 +166,16 @@ impl Writer {
             self.rotate();
             self.buffer.extend_from_slice(&line);
         }
-        if self.lines == 0 {
+        if self.events == 0 {
             self.oldest = Instant::now();
         }
-        self.lines += 1;
+        self.events += events;
     }
 
     fn flush(&mut self) {
         let dropped = self.shared.dropped.swap(0, Ordering::Relaxed);
         if dropped > 0 {
-            self.append(&Record::dropped(dropped));
+            self.append(&Record::dropped(dropped), dropped);
         }
         self.write_out();
     }
@@ -191,18 +185,18 @@ impl Writer {
             return;
         }
         match self.write_buffer() {
-            Ok(()) => self.failing = false,
+            Ok(()) => self.shared.set_problem(None),
             Err(error) => {
                 self.torn = true;
-                self.shared.dropped.fetch_add(self.lines, Ordering::Relaxed);
-                if !self.failing {
-                    tracing::warn!(path = %self.path.display(), %error, "the access log can't be written");
-                }
-                self.failing = true;
+                self.shared
+                    .dropped
+                    .fetch_add(self.events, Ordering::Relaxed);
+                self.shared
+                    .set_problem(Some(unwritable(&self.path, &error)));
             }
         }
         self.buffer.clear();
-        self.lines = 0;
+        self.events = 0;
     }
 
     fn write_buffer(&mut self) -> io::Result<()> {
@@ -239,6 +233,17 @@ impl Writer {
             }
         }
     }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Problem {
+    Problem::new(
+        ProblemKind::Daemon,
+        format!("the access log can't be written: {error}"),
+    )
+    .at_file(path, None)
+    .hint(
+        "make the state directory writable for this user, and room on its disk, or choose another",
+    )
 }
 
 /// Makes the directory, and refuses one through which somebody else could read or redirect the log.

@@ -24,8 +24,7 @@ impl Key {
         if let Some(key) = Self::read(path) {
             return Ok(key);
         }
-        let mut key = [0; 32];
-        File::open("/dev/urandom")?.read_exact(&mut key)?;
+        let Self(key) = Self::make()?;
         let directory = path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
         file.write_all(&key)?;
@@ -41,6 +40,13 @@ impl Key {
             }
             Err(error) => return Err(error.error),
         }
+        Ok(Self(key))
+    }
+
+    /// Makes a key.
+    pub(super) fn make() -> io::Result<Self> {
+        let mut key = [0; 32];
+        File::open("/dev/urandom")?.read_exact(&mut key)?;
         Ok(Self(key))
     }
 

@@ -35,11 +35,20 @@ fn stored(cache: &DefinitionCache) -> PathBuf {
     cache
         .store(&name(), &definitions(), freshness, Some(Era::Discover))
         .unwrap();
-    cache.path(&name())
+    cache.definitions.as_ref().unwrap().path(&name())
 }
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn a_cache_that_keeps_nothing_does_no_harm() {
+    let cache = DefinitionCache::unstored().unwrap();
+    cache
+        .store(&name(), &Definitions::default(), Freshness([1; 32]), None)
+        .unwrap();
+    assert!(cache.load(&name()).is_none());
 }
 
 #[test]

@@ -78,10 +78,12 @@ pub(super) fn session_in(environment: &[u8]) -> Option<String> {
     let value = environment
         .split(|byte| *byte == 0)
         .find_map(|variable| variable.strip_prefix(SESSION_VARIABLE))?;
-    let name: String = String::from_utf8_lossy(value)
-        .chars()
-        .take(SESSION_LENGTH)
-        .collect();
+    session_name(&String::from_utf8_lossy(value))
+}
+
+/// A session's name as it is kept: each line of the log repeats it.
+pub(crate) fn session_name(given: &str) -> Option<String> {
+    let name: String = given.chars().take(SESSION_LENGTH).collect();
     (!name.is_empty()).then_some(name)
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use skills::entry_id::ServerName;
 
 use super::node::{Fault, Node};
+use super::reader::unknown_key;
 use super::{IDLE, START_TIMEOUT, ServerConfig, StdioConfig, TIMEOUT, Transport, duration};
 
 /// Whether an entry is switched off, however faulty the rest of it may be.
@@ -20,8 +21,28 @@ pub(super) fn is_disabled(node: Node<'_>) -> bool {
         })
 }
 
-/// Reads one server; what is odd but harmless is a warning. Unknown keys are the business of other clients.
-pub(super) fn read(name: &ServerName, node: Node<'_>) -> Result<(ServerConfig, Vec<Fault>), Fault> {
+/// The keys of a server.
+const KEYS: [&str; 11] = [
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "url",
+    "type",
+    "disabled",
+    "enabled",
+    "start-timeout",
+    "timeout",
+    "idle",
+];
+
+/// Reads one server; what is odd but harmless is a warning. Where a file is not of our own format, unknown keys are the
+/// business of other clients.
+pub(super) fn read(
+    name: &ServerName,
+    node: Node<'_>,
+    own_format: bool,
+) -> Result<(ServerConfig, Vec<Fault>), Fault> {
     let mut command = None;
     let mut url = None;
     let mut kind = None;
@@ -52,6 +73,9 @@ pub(super) fn read(name: &ServerName, node: Node<'_>) -> Result<(ServerConfig, V
                 let (idle, warning) = self::idle(value, &what)?;
                 config.idle = idle;
                 warnings.extend(warning);
+            }
+            _ if own_format => {
+                warnings.push(unknown_key(&key, &format!("server `{name}`"), &KEYS, value));
             }
             _ => {}
         }

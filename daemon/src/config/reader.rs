@@ -60,7 +60,7 @@ impl Reader<'_> {
         for (key, value) in entries.filter(|(_, value)| !value.is_null()) {
             known |= SECTIONS.contains(&&*key);
             let done = match key.as_str() {
-                "servers" | "mcpServers" => self.servers(&key, value),
+                "servers" | "mcpServers" => self.servers(&key, value, own_format),
                 "skills" => self.skills(value),
                 "discovery" => self.discovery(value),
                 "index" => self.index(value),
@@ -94,7 +94,7 @@ impl Reader<'_> {
         super::problem(self.path, fault)
     }
 
-    fn servers(&mut self, section: &str, node: Node<'_>) -> Result<(), Fault> {
+    fn servers(&mut self, section: &str, node: Node<'_>, own_format: bool) -> Result<(), Fault> {
         for (name, node) in node.entries(&format!("`{section}`"))? {
             let name = ServerName::new(name);
             let line = node.line();
@@ -108,7 +108,7 @@ impl Reader<'_> {
                 .hint("remove one: nothing says which of them is meant");
                 self.invalid(fault, first, false)
             } else {
-                self.server(&name, node)
+                self.server(&name, node, own_format)
             };
             self.config.servers.insert(name, config);
         }
@@ -127,9 +127,9 @@ impl Reader<'_> {
         }
     }
 
-    fn server(&mut self, name: &ServerName, node: Node<'_>) -> ServerConfig {
+    fn server(&mut self, name: &ServerName, node: Node<'_>, own_format: bool) -> ServerConfig {
         let disabled = entry::is_disabled(node);
-        match entry::read(name, node) {
+        match entry::read(name, node, own_format) {
             Ok((config, warnings)) => {
                 for warning in warnings {
                     self.note(Err(warning));
@@ -217,7 +217,7 @@ impl Reader<'_> {
     }
 }
 
-fn unknown_key(key: &str, place: &str, known: &[&str], node: Node<'_>) -> Fault {
+pub(super) fn unknown_key(key: &str, place: &str, known: &[&str], node: Node<'_>) -> Fault {
     Fault::new(node.line(), format!("{place} has the unknown key `{key}`"))
         .hint(format!("it may have: {}", known.join(", ")))
 }

@@ -45,6 +45,24 @@ fn problems(config: &Config) -> Vec<String> {
 }
 
 #[test]
+fn unknown_keys_of_a_server_are_said_where_the_file_is_our_own() {
+    let config = toml("[servers.a]\ncommand = \"x\"\nstart_timeout = \"9s\"\ntime-out = \"3s\"\n");
+    let server = &config.servers[&ServerName::new("a")];
+    assert_eq!(server.start_timeout, Duration::from_secs(9));
+    let [problem] = &config.problems[..] else {
+        panic!("{:?}", config.problems);
+    };
+    assert!(
+        problem.message.contains("unknown key `time-out`"),
+        "{problem}"
+    );
+    assert!(problem.hint.as_ref().unwrap().contains("timeout"));
+    assert!(problem.to_string().contains(":4: "), "{problem}");
+    let config = json(r#"{"mcpServers": {"a": {"command": "x", "alwaysAllow": []}}}"#);
+    assert!(config.problems.is_empty());
+}
+
+#[test]
 fn both_formats_give_the_same_model() {
     let from_json = json(
         r#"{ "mcpServers": { "a": {

@@ -31,11 +31,13 @@ pub(super) async fn call(
 ) -> Result<CallReply, Problem> {
     let (id, entry) = methods::find(snapshot, &asked.entry)?;
     let started = Instant::now();
-    let outcome = attempt(context, &id, entry, &asked, &request).await;
+    let outcome = attempt(context, &id, entry, &asked, &request)
+        .await
+        .map_err(|problem| if_ended(context, problem));
 
     let (logged, result_bytes) = match &outcome {
-        Ok(result) if result.is_error => (Err(ProblemKind::ToolError), result.raw.get().len()),
-        Ok(result) => (Ok(()), result.raw.get().len()),
+        Ok((result, _)) if result.is_error => (Err(ProblemKind::ToolError), result.raw.get().len()),
+        Ok((result, _)) => (Ok(()), result.raw.get().len()),
         Err(problem) => (Err(problem.kind), 0),
     };
     let event = Event::Call {
@@ -47,28 +49,40 @@ pub(super) async fn call(
     };
     context.log.record(request.caller, event).await;
 
-    outcome.map(|result| CallReply {
+    outcome.map(|(result, unchecked)| CallReply {
         id,
         is_error: result.is_error,
         result: result.raw,
+        unchecked,
     })
 }
 
+/// What became of a call that the end of the daemon cut off: its caller interrupted nothing, and no server failed.
+fn if_ended(context: &Context, problem: Problem) -> Problem {
+    let is_cut_off = matches!(problem.kind, ProblemKind::Interrupted | ProblemKind::Server);
+    if !(is_cut_off && context.shutdown.is_cancelled()) {
+        return problem;
+    }
+    Problem {
+        kind: ProblemKind::Server,
+        message: "the shelf was unmounted during the call, which was cancelled".to_owned(),
+        hint: None,
+        ..problem
+    }
+}
+
+/// Makes the call. Gives beside the result why the arguments were not checked before.
 async fn attempt(
     context: &Context,
     id: &EntryId,
     entry: Entry,
     asked: &Call,
     request: &Request,
-) -> Result<CallResult, Problem> {
+) -> Result<(CallResult, Option<Problem>), Problem> {
     let (server, tool) = callable(id, entry)?;
-    permit(
-        &context.validators,
-        id,
-        &tool,
-        &asked.arguments,
-        &request.caller,
-    )?;
+    let unchecked = check(&context.validators, id, &tool, &asked.arguments)?
+        .map(|problem| problem.at_server(server.name.as_str(), Some(&tool.name)));
+    permit(id, &asked.arguments, &request.caller)?;
     let (progress, received) = mpsc::unbounded_channel();
     let options = CallOptions {
         timeout: asked.timeout_ms.map(Duration::from_millis),
@@ -79,11 +93,26 @@ async fn attempt(
         .servers
         .call(&server.name, &tool.name, asked.arguments.clone(), options);
     tokio::pin!(running);
-    tokio::select! {
+    let result = tokio::select! {
         result = &mut running => result,
         // Ends when the servers let go of their end of the channel, which need not be the end of the call.
         () = pass_on(received, &request.progress) => running.await,
+    };
+    match (result, unchecked) {
+        (Ok(result), unchecked) => Ok((result, unchecked)),
+        (Err(problem), None) => Err(problem),
+        (Err(problem), Some(unchecked)) => Err(with_doubt(problem, &unchecked)),
     }
+}
+
+/// Adds to what went wrong with a call that the arguments may be to blame.
+fn with_doubt(mut problem: Problem, unchecked: &Problem) -> Problem {
+    let doubt = format!("the arguments were not checked: {}", unchecked.message);
+    let hint = match problem.hint.take() {
+        Some(hint) => format!("{hint}; {doubt}"),
+        None => doubt,
+    };
+    problem.hint(hint)
 }
 
 /// Passes progress on. A caller that does not keep up loses some of it: it is for the eye.
@@ -110,15 +139,22 @@ fn callable(id: &EntryId, entry: Entry) -> Result<(Arc<Server>, Arc<Tool>), Prob
     }
 }
 
-/// Checks the arguments, then asks the gate.
-fn permit(
+/// Checks the arguments. Where the schema can't be used that is given back and no refusal: then the server judges, which may well
+/// know what to make of its own schema.
+fn check(
     validators: &Validators,
     id: &EntryId,
     tool: &Tool,
     arguments: &Map<String, Value>,
-    caller: &Caller,
-) -> Result<(), Problem> {
-    validators.get(tool)?.check(tool, id, arguments)?;
+) -> Result<Option<Problem>, Problem> {
+    match validators.get(tool) {
+        Ok(validator) => validator.check(tool, id, arguments).map(|()| None),
+        Err(unusable) => Ok(Some(unusable)),
+    }
+}
+
+/// Asks the gate.
+fn permit(id: &EntryId, arguments: &Map<String, Value>, caller: &Caller) -> Result<(), Problem> {
     let call = gate::Call {
         id,
         caller,

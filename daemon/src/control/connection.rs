@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::lines::Lines;
-use crate::caller::Caller;
+use crate::caller::{Caller, session_name};
 use crate::protocol::{
     self, About, ErrorObject, Hello, MAX_LINE, Message, PayloadFile, Progress, Welcome, method,
 };
@@ -151,7 +151,7 @@ impl<S: Service> Connection<S> {
         if hello.protocol != protocol::VERSION {
             return Err(mismatch(&hello, about).into());
         }
-        if let Some(session) = hello.session.filter(|session| !session.is_empty()) {
+        if let Some(session) = hello.session.as_deref().and_then(session_name) {
             self.caller.session = session;
         }
         self.greeted = true;

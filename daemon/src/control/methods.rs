@@ -33,7 +33,10 @@ pub(super) fn status(snapshot: &Snapshot, about: &About, caller_uid: u32) -> Sta
             .sources
             .servers
             .values()
-            .map(|(server, state)| server_status(server, state))
+            .map(|(server, state)| {
+                let shown_as = snapshot.server_file_name(&server.name);
+                server_status(server, state, shown_as.unwrap_or_default())
+            })
             .collect(),
         problems: snapshot.problems().cloned().collect(),
         memory: resident_memory(),
@@ -49,7 +52,7 @@ const fn policy(caller: u32, daemon: u32) -> Policy {
     }
 }
 
-fn server_status(server: &Server, state: &ServerState) -> ServerStatus {
+fn server_status(server: &Server, state: &ServerState, shown_as: String) -> ServerStatus {
     let (phase, reason) = match &state.phase {
         Phase::Cold => (ServerPhase::Cold, None),
         Phase::Starting => (ServerPhase::Starting, None),
@@ -59,6 +62,7 @@ fn server_status(server: &Server, state: &ServerState) -> ServerStatus {
     };
     ServerStatus {
         name: server.name.to_string(),
+        shown_as,
         state: phase,
         reason,
         tools: server.definitions.as_ref().map(|d| d.tools.len()),

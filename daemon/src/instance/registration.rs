@@ -1,6 +1,6 @@
 //! A daemon's own place in the runtime directory: made at start, removed at the end.
 
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
@@ -38,12 +38,7 @@ pub fn new_id() -> Result<String, Problem> {
 /// # Errors
 /// [`ProblemKind::Daemon`] when it can't be made, is a symbolic link, or belongs to somebody else.
 pub fn prepare_directory(runtime: &Path) -> Result<(), Problem> {
-    let problem = |message: String| {
-        Problem::new(ProblemKind::Daemon, message)
-            .at_file(runtime, None)
-            .hint("set XDG_RUNTIME_DIR to a directory of your own")
-    };
-    let failed = |e: io::Error| problem(format!("the runtime directory can't be made: {e}"));
+    let failed = |e: io::Error| unfit(runtime, format!("the runtime directory can't be made: {e}"));
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -55,21 +50,60 @@ pub fn prepare_directory(runtime: &Path) -> Result<(), Problem> {
         })
         .map_err(failed)?;
     let metadata = fs::symlink_metadata(runtime).map_err(failed)?;
-    if !metadata.is_dir() {
-        return Err(problem(
-            "the runtime directory is a symbolic link or a file, somebody else could be listening there".into(),
-        ));
-    }
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(problem(format!(
-            "the runtime directory belongs to user {}",
-            metadata.uid()
-        )));
-    }
+    refuse_foreign(runtime, &metadata)?;
     if metadata.mode() & 0o077 != 0 {
         fs::set_permissions(runtime, Permissions::from_mode(0o700)).map_err(failed)?;
     }
     Ok(())
+}
+
+/// Whether there is a runtime directory whose sockets can be believed.
+///
+/// # Errors
+/// [`ProblemKind::Daemon`] when somebody else could listen there.
+pub(super) fn is_trusted(runtime: &Path) -> Result<bool, Problem> {
+    let metadata = match fs::symlink_metadata(runtime) {
+        Ok(metadata) => metadata,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(e) => {
+            return Err(unfit(
+                runtime,
+                format!("the runtime directory can't be looked at: {e}"),
+            ));
+        }
+    };
+    refuse_foreign(runtime, &metadata)?;
+    if metadata.mode() & 0o077 != 0 {
+        return Err(unfit(
+            runtime,
+            "the runtime directory is open to other users, somebody else could be listening there"
+                .into(),
+        )
+        .hint(format!("chmod 700 {}", runtime.display())));
+    }
+    Ok(true)
+}
+
+fn refuse_foreign(runtime: &Path, metadata: &Metadata) -> Result<(), Problem> {
+    if !metadata.is_dir() {
+        return Err(unfit(
+            runtime,
+            "the runtime directory is a symbolic link or a file, somebody else could be listening there".into(),
+        ));
+    }
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(unfit(
+            runtime,
+            format!("the runtime directory belongs to user {}", metadata.uid()),
+        ));
+    }
+    Ok(())
+}
+
+fn unfit(runtime: &Path, message: String) -> Problem {
+    Problem::new(ProblemKind::Daemon, message)
+        .at_file(runtime, None)
+        .hint("set XDG_RUNTIME_DIR to a directory of your own")
 }
 
 /// A daemon's socket and description; both are removed when it is dropped.

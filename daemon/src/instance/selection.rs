@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use skills::problem::{Problem, ProblemKind};
 
-use super::{running, socket_path};
+use super::{is_trusted, running, socket_path};
+use crate::mount::Life;
 use crate::mount_table::{self, ShelfMount};
 use crate::protocol::{About, OutputKind};
 
@@ -16,7 +17,7 @@ pub struct Selector<'a> {
     pub runtime: &'a Path,
     /// `SHELF_SOCKET`.
     pub socket: Option<&'a Path>,
-    /// A path that may lie in a shelf, mounted or mirrored; absolute, its links resolved.
+    /// A path that may lie in a shelf, mounted or mirrored; absolute.
     pub path: Option<&'a Path>,
     /// The configuration that the user named.
     pub config: Option<&'a Path>,
@@ -68,14 +69,21 @@ pub fn look(selector: &Selector<'_>) -> Result<Option<Found>, Problem> {
             is_passing: false,
         }));
     }
-    if let Some(path) = selector.path
-        && let Some(shelf) = containing(selector.runtime, path)?
-    {
-        return Ok(Some(Found {
-            socket: socket_path(selector.runtime, &shelf.instance),
-            mount_point: Some(shelf.mount_point),
-            is_passing: false,
-        }));
+    if let Some(path) = selector.path {
+        if let Some(mount) = mount_table::containing(path) {
+            return Ok(Some(Found {
+                socket: socket_of(selector.runtime, &mount)?,
+                mount_point: Some(mount.mount_point),
+                is_passing: false,
+            }));
+        }
+        if let Some(mirror) = mirror_around(selector.runtime, path)? {
+            return Ok(Some(Found {
+                socket: socket_path(selector.runtime, &mirror.instance),
+                mount_point: None,
+                is_passing: false,
+            }));
+        }
     }
     let about = choose(running(selector.runtime)?, selector)?;
     Ok(about.map(|about| Found {
@@ -85,26 +93,63 @@ pub fn look(selector: &Selector<'_>) -> Result<Option<Found>, Problem> {
     }))
 }
 
-/// The shelf that a path with its links resolved lies in: mounted, or mirrored by a daemon that runs.
+/// The shelf that a path lies in: mounted, or mirrored by a daemon that runs.
 ///
 /// # Errors
 /// When the running daemons can't be listed.
 pub fn containing(runtime: &Path, path: &Path) -> Result<Option<ShelfMount>, Problem> {
-    if let Some(mount) = mount_table::containing(path) {
-        return Ok(Some(mount));
+    match mount_table::containing(path) {
+        Some(mount) => Ok(Some(mount)),
+        None => mirror_around(runtime, path),
     }
+}
+
+/// The mirror that a path lies in which lies in no mount.
+fn mirror_around(runtime: &Path, path: &Path) -> Result<Option<ShelfMount>, Problem> {
+    let path = mount_table::resolve(path).unwrap_or_else(|_| path.to_owned());
     let mirrors = running(runtime)?.into_iter().filter_map(|about| {
         let target = about.mount_point?;
         (about.output == OutputKind::Mirror).then(|| ShelfMount {
             mount_point: canonical(&target),
             instance: about.instance,
             root: "/".into(),
+            user: Some(about.uid),
         })
     });
     // The innermost, as with mounts.
     Ok(mirrors
         .filter(|mirror| path.starts_with(&mirror.mount_point))
         .max_by_key(|mirror| mirror.mount_point.as_os_str().len()))
+}
+
+/// Where the daemon of a mount listens, or did before it ended.
+///
+/// # Errors
+/// [`ProblemKind::Refused`] when it belongs to another user, [`ProblemKind::Daemon`] when it lives and has its socket elsewhere.
+pub fn socket_of(runtime: &Path, mount: &ShelfMount) -> Result<PathBuf, Problem> {
+    let socket = socket_path(runtime, &mount.instance);
+    if is_trusted(runtime)? && socket.symlink_metadata().is_ok() {
+        return Ok(socket);
+    }
+    let problem =
+        |kind, message: String| Problem::new(kind, message).at_file(&mount.mount_point, None);
+    match mount.user {
+        // It could not be asked whether it lives: the kernel answers for it.
+        Some(user) if user != rustix::process::geteuid().as_raw() => Err(problem(
+            ProblemKind::Refused,
+            format!("this shelf belongs to user {user}"),
+        )
+        .hint("run the command as that user")),
+        _ if Life::of(&mount.mount_point) == Life::Alive => Err(problem(
+            ProblemKind::Daemon,
+            format!(
+                "the daemon of this shelf is alive, but has no socket in {}",
+                runtime.display()
+            ),
+        )
+        .hint("set XDG_RUNTIME_DIR to what it was when the shelf was mounted")),
+        _ => Ok(socket),
+    }
 }
 
 /// Chooses among the running daemons by their configuration.
@@ -170,12 +215,12 @@ fn several(candidates: &[About]) -> Problem {
         let _ = write!(
             message,
             "\n  {}: shown at {}, configuration {}",
-            about.instance,
+            about.socket.display(),
             shown(&about.mount_point),
             shown(&about.config),
         );
     }
     Problem::new(ProblemKind::Daemon, message).hint(
-        "name one: by a path in its mount instead of the id, with --config FILE, or with SHELF_SOCKET",
+        "name one: by a path in its mount instead of the id, with --config FILE, or with SHELF_SOCKET=<what stands before the colon>",
     )
 }

@@ -23,6 +23,7 @@ fn about(instance: &str, config: Option<&Path>) -> About {
         mount_point: Some(PathBuf::from(format!("/shelf/{instance}"))),
         output: OutputKind::Mount,
         log: PathBuf::from("/log"),
+        socket: PathBuf::from(format!("/run/{instance}.sock")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::fs;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -12,7 +12,7 @@ use skills::catalog::FirstSeen;
 use skills::problem::Problem;
 use skills::tree::Directory;
 
-use super::{make_private, replace, unusable};
+use super::{make_private, read_and_touch, replace, unusable};
 
 /// Half of a hash: two versions of one path are told apart by far less.
 type Digest = [u8; 16];
@@ -34,7 +34,7 @@ impl SeenFile {
     pub fn open(directory: &Path, name: &str) -> Result<Self, Problem> {
         make_private(directory).map_err(|error| unusable(directory, &error))?;
         let path = directory.join(format!("{name}.first-seen"));
-        let text = match fs::read(&path) {
+        let text = match File::open(&path).and_then(read_and_touch) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(unusable(&path, &error)),

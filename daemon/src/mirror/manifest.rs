@@ -116,7 +116,21 @@ impl Manifest {
 
 /// The digest of what tells one version of a source from another.
 pub(super) fn digest(stat: &SourceStat) -> Hash {
-    blake3::hash(format!("{stat:?}").as_bytes())
+    let SourceStat {
+        device,
+        inode,
+        size,
+        modified_ns,
+        changed_ns,
+    } = stat;
+    let mut hasher = blake3::Hasher::new();
+    for number in [device, inode, size] {
+        hasher.update(&number.to_le_bytes());
+    }
+    for time in [modified_ns, changed_ns] {
+        hasher.update(&time.to_le_bytes());
+    }
+    hasher.finalize()
 }
 
 fn append_to(path: &Path) -> io::Result<File> {

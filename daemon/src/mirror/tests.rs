@@ -133,6 +133,17 @@ fn example(place: &Place) -> Arc<Directory> {
 }
 
 #[test]
+fn the_root_of_all_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let link = place.path().join("link");
+    symlink("/", &link).unwrap();
+    let manifest = place.path().join("manifest");
+    let problem = Mirror::open(&link, &manifest).unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::Usage);
+    assert!(!manifest.exists());
+}
+
+#[test]
 fn everything_is_written_with_modes_times_and_links() {
     let place = Place::new();
     let report = place.mirror(&example(&place));

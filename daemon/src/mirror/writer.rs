@@ -346,6 +346,7 @@ impl<'a> Writer<'a> {
         )
         .at_file(path, None)
         .hint("mirror again when the cause is gone");
+        self.report.failed += 1;
         self.report.problems.push(problem);
     }
 }

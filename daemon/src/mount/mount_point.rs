@@ -4,19 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
-use std::thread;
-use std::time::Duration;
 
-use rustix::fs::statfs;
 use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 use skills::problem::{Problem, ProblemKind};
 
-use crate::mount_table::MountTable;
-
-/// How long a mount that is there already may take to say that it is alive.
-const ANSWER_DEADLINE: Duration = Duration::from_secs(1);
+use super::life::Life;
+use crate::mount_table::{MountEntry, MountTable};
 
 /// Where fusermount3 is found: on the search path, or where distributions put it.
 pub(super) const FUSERMOUNT: [&str; 3] = ["fusermount3", "/usr/bin/fusermount3", "fusermount"];
@@ -60,10 +54,18 @@ fn clear_dead_mounts(mount_point: &Path) -> Result<PathBuf, Problem> {
         let resolved = table
             .resolve(mount_point)
             .map_err(|error| problem(format!("the path can't be resolved: {error}")))?;
-        let Some(shelf) = table.mounted_on(&resolved).and_then(|mount| mount.shelf()) else {
+        let Some(shelf) = table.mount_at(&resolved).and_then(MountEntry::shelf) else {
             return Ok(resolved);
         };
-        let silent = match probe(&resolved) {
+        if shelf.mount_point != resolved {
+            // Not looked at any further, for its daemon may hang.
+            return Err(problem(format!(
+                "this lies in the shelf that is mounted at {}",
+                shelf.mount_point.display()
+            ))
+            .hint("give a directory elsewhere"));
+        }
+        let silent = match Life::of(&resolved) {
             Life::Dead => {
                 tracing::info!(mount_point = %resolved.display(), instance = shelf.instance, "clearing the mount of a daemon that is gone");
                 unmount_lazily(&resolved).map_err(|error| {
@@ -86,32 +88,6 @@ fn clear_dead_mounts(mount_point: &Path) -> Result<PathBuf, Problem> {
             "unmount it first: shelf unmount {}",
             mount_point.display()
         )));
-    }
-}
-
-/// Whether a mount's daemon is there.
-enum Life {
-    Alive,
-    Dead,
-    /// No answer within the deadline.
-    Silent,
-}
-
-fn probe(mount_point: &Path) -> Life {
-    let (answer, answered) = channel();
-    let path = mount_point.to_owned();
-    // On a thread of its own, as it hangs with a daemon that hangs. statfs, because the kernel answers stat from its cache
-    // long after the daemon is gone.
-    let probe = move || {
-        let _ = answer.send(statfs(&path).map(drop));
-    };
-    if thread::Builder::new().spawn(probe).is_err() {
-        return Life::Silent;
-    }
-    match answered.recv_timeout(ANSWER_DEADLINE) {
-        Ok(Err(Errno::NOTCONN | Errno::CONNABORTED)) => Life::Dead,
-        Ok(_) => Life::Alive,
-        Err(_) => Life::Silent,
     }
 }
 

@@ -51,6 +51,7 @@ fn the_mounts_are_listed_with_the_part_that_is_bound() {
     assert_eq!(mounts[0].mount_point, PathBuf::from("/mnt/my tools\\x"));
     assert_eq!(mounts[0].root, PathBuf::from("/"));
     assert_eq!(mounts[1].root, PathBuf::from("/mcp"));
+    assert_eq!((mounts[0].user, mounts[1].user), (Some(0), None));
     assert!(mounts.iter().all(|mount| mount.instance != "not-fuse"));
 }
 

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use skills::problem::{Problem, ProblemKind};
 use skills::server::{Phase, ServerState};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +27,13 @@ use crate::journal::{Journal, SeenFile};
 use crate::mirror::Mirror;
 use crate::mount::{Mount, MountOptions};
 use crate::protocol::About;
+use crate::retention;
+
+/// How often it is looked whether definitions have become too old.
+const LOOK_FOR_OLD: Duration = Duration::from_secs(60 * 60);
+
+/// How long the catalog may take to write out what it keeps on disk.
+const END_DEADLINE: Duration = Duration::from_secs(10);
 
 /// A daemon with its catalog complete as far as it is known without starting anything.
 pub(super) struct Daemon {
@@ -63,8 +70,21 @@ impl Daemon {
         let (updates, snapshots) = catalog::start(config.index, seen, journal)
             .map_err(|error| internal("the catalog's thread could not be started", &error))?;
 
-        let cache = DefinitionCache::open(&directories.cache, &name)?;
-        let sources = Sources::start(config, options, cache, updates.clone()).await;
+        let cache = match DefinitionCache::open(&directories.cache, &name) {
+            Ok(cache) => cache,
+            Err(problem) => {
+                let _ = updates.send(SourceUpdate::Problems {
+                    source: "cache".into(),
+                    problems: vec![problem],
+                });
+                DefinitionCache::unstored()?
+            }
+        };
+        let kept = directories.clone();
+        // Not waited for: nothing depends on it.
+        tokio::task::spawn_blocking(move || retention::remove_old(&kept, SystemTime::now()));
+        let server_logs = identity::server_logs(&directories.state, options);
+        let sources = Sources::start(options, config, server_logs, cache, updates.clone()).await;
         settle(&updates, |done| SourceUpdate::Flush { done }).await;
         Ok(Self {
             about,
@@ -199,12 +219,28 @@ impl Daemon {
                     change = watch.changed() => change,
                     () = shutdown.cancelled() => None,
                 } {
-                    sources.reload().await;
+                    sources.reload();
                 }
             });
         }
-        self.shutdown.cancelled().await;
-        Ok(serving)
+        tokio::select! {
+            () = self.shutdown.cancelled() => Ok(serving),
+            () = self.refresh_day_by_day() => Ok(serving),
+            () = ended(self.snapshots.generations()) => Err(Problem::new(
+                ProblemKind::Internal,
+                "the catalog's thread broke off",
+            )),
+        }
+    }
+
+    /// Lists anew what has become a day old. Never ends.
+    async fn refresh_day_by_day(&self) {
+        let first = tokio::time::Instant::now() + LOOK_FOR_OLD;
+        let mut hours = tokio::time::interval_at(first, LOOK_FOR_OLD);
+        loop {
+            hours.tick().await;
+            self.sources.servers.refresh().await;
+        }
     }
 
     /// Waits until the mount shows what the catalog has by now: what is announced must be what the next command reads.
@@ -292,6 +328,7 @@ impl Daemon {
             return Ok(());
         };
         problems.extend(report.problems);
+        let failed = report.failed;
         on_event(Event::Ready {
             mount_point,
             entries,
@@ -299,15 +336,31 @@ impl Daemon {
             elapsed_ms,
             pending,
         });
-        Ok(())
+        if failed == 0 {
+            return Ok(());
+        }
+        let message =
+            format!("the mirror is not whole: {failed} of its files could not be written");
+        Err(Problem::new(ProblemKind::Mount, message)
+            .at_file(target, None)
+            .hint("see to what the warnings name, and mirror again"))
     }
 
     /// What must not be lost is written out last.
     pub(super) async fn stop(&self) {
         self.sources.servers.stop().await;
-        settle(&self.updates, |done| SourceUpdate::End { done }).await;
+        // Bounded: a catalog that hangs must not keep the process.
+        let end = settle(&self.updates, |done| SourceUpdate::End { done });
+        if tokio::time::timeout(END_DEADLINE, end).await.is_err() {
+            tracing::warn!("the catalog did not end in time");
+        }
         tokio::task::block_in_place(|| self.log.close());
     }
+}
+
+/// Waits until nothing is published any more: the catalog's thread is gone.
+async fn ended(mut generations: watch::Receiver<u64>) {
+    while generations.changed().await.is_ok() {}
 }
 
 /// Waits until everything sent before is published, and returns the generation.

@@ -8,6 +8,7 @@ use skills::problem::{Problem, ProblemKind};
 use super::{Options, Output};
 use crate::config::Config;
 use crate::instance;
+use crate::mount_table;
 use crate::protocol::{About, OutputKind};
 
 /// What tells the state of one configuration from that of another: a hash of its canonical path, or of the roots alone.
@@ -31,10 +32,19 @@ pub(crate) fn configuration_name(config: Option<&Path>, skills: &[SkillRoot]) ->
 
 /// Where it is kept what a mirror wrote to a directory.
 pub(super) fn manifest_path(state: &Path, target: &Path) -> PathBuf {
-    let hash = blake3::hash(target.as_os_str().as_encoded_bytes()).to_hex();
+    let hash = blake3::hash(real(target).as_os_str().as_encoded_bytes()).to_hex();
     state
         .join("mirrors")
         .join(format!("{}.manifest", &hash[..16]))
+}
+
+/// Where the servers' own logs are: apart for each place of a shelf, since only one daemon at a time shows something there.
+pub(super) fn server_logs(state: &Path, options: &Options) -> PathBuf {
+    let place = match options.output.target() {
+        Some(target) => skills::names::encode(target),
+        None => configuration_name(options.config.as_deref(), &options.skills),
+    };
+    state.join("servers").join(place)
 }
 
 pub(super) fn about(options: &Options, config: &Config) -> Result<About, Problem> {
@@ -46,7 +56,9 @@ pub(super) fn about(options: &Options, config: &Config) -> Result<About, Problem
         Output::None => (None, OutputKind::None),
     };
     let instance = instance::new_id()?;
+    let runtime = &options.surroundings.directories.runtime;
     Ok(About {
+        socket: instance::socket_path(runtime, &instance),
         log: options.surroundings.directories.state.join("log"),
         instance,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -70,8 +82,8 @@ pub(super) fn about(options: &Options, config: &Config) -> Result<About, Problem
 
 /// Refuses a skill root that contains the place where the tree is shown: the daemon would find its own output below it.
 pub(super) fn refuse_roots_around(target: &Path, roots: &[PathBuf]) -> Result<(), Problem> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let target = real(target);
+    // Not looked at itself: it may be the mount of a daemon that hangs.
+    let target = mount_table::resolve(target).unwrap_or_else(|_| target.to_owned());
     match roots.iter().find(|root| target.starts_with(real(root))) {
         None => Ok(()),
         Some(root) => Err(Problem::new(
@@ -83,5 +95,32 @@ pub(super) fn refuse_roots_around(target: &Path, roots: &[PathBuf]) -> Result<()
         )
         .at_file(target, None)
         .hint("choose a place elsewhere, or name the directories below the root one by one")),
+    }
+}
+
+/// The one path of a place, however it was written; of a place that is not there yet, as far as it is.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize()
+        .or_else(|error| match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => Ok(parent.canonicalize()?.join(name)),
+            _ => Err(error),
+        })
+        .unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::manifest_path;
+    use std::path::Path;
+
+    #[test]
+    fn a_mirror_has_one_manifest_however_its_place_is_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let (state, target) = (Path::new("/state"), directory.path().join("mirror"));
+        let before = manifest_path(state, &target);
+        std::fs::create_dir(&target).unwrap();
+        assert_eq!(manifest_path(state, &target), before);
+        assert_eq!(manifest_path(state, &target.join("../mirror/.")), before);
+        assert_ne!(manifest_path(state, directory.path()), before);
     }
 }

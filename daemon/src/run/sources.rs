@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
 
+use super::{Options, Output};
 use crate::cache::DefinitionCache;
 use crate::catalog::{SourceUpdate, Updates};
 use crate::config::{Config, Transport};
 use crate::mount_table;
-use crate::run::{Options, Output};
 use crate::servers::Servers;
 use crate::skill_source::SkillSource;
 use crate::surroundings::Environment;
@@ -28,8 +28,9 @@ pub(super) struct Sources {
 impl Sources {
     /// Says everything that is known without starting anything: the skills, and the servers from the cache.
     pub(super) async fn start(
-        config: &Config,
         options: &Options,
+        config: &Config,
+        server_logs: PathBuf,
         cache: DefinitionCache,
         updates: Updates,
     ) -> Self {
@@ -44,8 +45,8 @@ impl Sources {
         let (limits, to) = (config.limits, updates.clone());
         // The scan and the reading of the cache have nothing in common but the time they take.
         let scan = tokio::task::spawn_blocking(move || SkillSource::start(roots, own, limits, to));
-        let servers = Servers::new(surroundings, cache, updates.clone());
-        servers.configure(config).await;
+        let servers = Servers::new(surroundings, server_logs, cache, updates.clone());
+        servers.configure(config);
         let skills = scan
             .await
             .expect("the scan ends with what it found, whatever it meets");
@@ -83,11 +84,11 @@ impl Sources {
 
     /// Reads the configuration again and takes over what changed. A file that can't be read is said, and what was
     /// configured before stays.
-    pub(super) async fn reload(&self) {
+    pub(super) fn reload(&self) {
         let Some(path) = &self.path else { return };
         match load(Some(path), &self.environment) {
             Ok(config) => {
-                self.servers.configure(&config).await;
+                self.servers.configure(&config);
                 self.skills.set_roots(roots(&self.given, &config));
                 self.tell(&config);
                 // Not waited for: a server that is slow to answer must not hold up the next edit.

@@ -29,6 +29,10 @@ pub(super) struct Call {
     pub(super) arguments: Map<String, Value>,
     pub(super) inbox: mpsc::UnboundedSender<Message>,
     pub(super) settings: Settings,
+    /// Cancelled when the server's entry changed or went, or all servers end.
+    pub(super) stopping: CancellationToken,
+    /// Cancelled when all servers end.
+    pub(super) ending: CancellationToken,
     pub(super) log_path: PathBuf,
 }
 
@@ -63,6 +67,9 @@ impl Call {
                 Ok(raw) => return self.result(raw),
                 Err(RequestError::NotSent) => {}
                 Err(RequestError::TimedOut) => return Err(self.timed_out(limit)),
+                Err(RequestError::BrokeOff(_)) if self.stopping.is_cancelled() => {
+                    return Err(self.stopped());
+                }
                 Err(error) => {
                     return Err(failure::of_call(
                         &self.server,
@@ -88,11 +95,10 @@ impl Call {
         deadline: Option<Instant>,
         cancelled: &CancellationToken,
     ) -> Result<Lease, Problem> {
-        let stopped = || failure::server(&self.server, "the server was stopped");
         let (ready, lease) = oneshot::channel();
         self.inbox
             .send(Message::Acquire(ready))
-            .map_err(|_| stopped())?;
+            .map_err(|_| self.stopped())?;
         let late = async {
             match deadline {
                 Some(deadline) => sleep_until(deadline).await,
@@ -101,7 +107,7 @@ impl Call {
         };
         tokio::select! {
             biased;
-            lease = lease => lease.unwrap_or_else(|_| Err(stopped())),
+            lease = lease => lease.unwrap_or_else(|_| Err(self.stopped())),
             () = cancelled.cancelled() => Err(failure::interrupted(&self.server, &self.tool)),
             () = late => Err(self.timed_out(limit)),
         }
@@ -139,6 +145,19 @@ impl Call {
                 Ok(CallResult { raw, is_error })
             }
         }
+    }
+
+    fn stopped(&self) -> Problem {
+        let why = if self.ending.is_cancelled() {
+            "the shelf ends"
+        } else {
+            "its entry in the configuration changed"
+        };
+        failure::server(
+            &self.server,
+            format!("the server was stopped before it answered, since {why}"),
+        )
+        .at_server(self.server.as_str(), Some(&self.tool))
     }
 
     fn timed_out(&self, limit: Duration) -> Problem {

@@ -11,8 +11,10 @@ use super::ticket::ServerError;
 
 /// The longest reason that `STATUS` shows, in characters.
 const MAX_SUMMARY: usize = 300;
-/// The longest `data` of a server's error that is shown, in characters.
-const MAX_DATA: usize = 2_000;
+/// The longest account of an ending, or message of a server's error, that is shown, in characters.
+const MAX_MESSAGE: usize = 2_000;
+/// The longest `data` of a server's error that is shown, in characters: it is for programs, and comes after the message.
+const MAX_DATA: usize = 500;
 
 /// A problem of a server.
 pub(super) fn server(server: &ServerName, message: impl Into<String>) -> Problem {
@@ -21,7 +23,7 @@ pub(super) fn server(server: &ServerName, message: impl Into<String>) -> Problem
 
 /// A server that ended or could not be started, with the end of its standard error.
 pub(super) fn of_ending(name: &ServerName, prefix: &str, ending: &Ending, log: &Path) -> Problem {
-    let what = cut(&ending.what, MAX_DATA);
+    let what = cut(&ending.what, MAX_MESSAGE);
     let stderr = &ending.stderr;
     let message = if stderr.is_empty() {
         format!("{prefix}{what}; it wrote nothing to standard error")
@@ -115,7 +117,7 @@ pub(super) fn interrupted(name: &ServerName, tool: &str) -> Problem {
 }
 
 fn of_server(error: &ServerError) -> String {
-    let mut text = format!("{} (code {})", error.message, error.code);
+    let mut text = format!("{} (code {})", cut(&error.message, MAX_MESSAGE), error.code);
     if let Some(data) = &error.data {
         text.push_str("; data: ");
         text.push_str(&cut(data.get(), MAX_DATA));
@@ -127,5 +129,25 @@ fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::of_server;
+    use crate::servers::ticket::ServerError;
+
+    #[test]
+    fn what_a_server_adds_to_its_error_does_not_fill_the_screen() {
+        let data = format!("{:?}", "v".repeat(100_000));
+        let text = of_server(&ServerError {
+            code: -1,
+            message: "bad".to_owned(),
+            data: Some(RawValue::from_string(data).unwrap()),
+        });
+        assert!(text.starts_with("bad (code -1); data: \"vvv"), "{text}");
+        assert!(text.chars().count() < 600, "{}", text.chars().count());
     }
 }

@@ -103,6 +103,8 @@ impl Listing {
     ) {
         match Tool::parse(server, position, raw) {
             Ok(tool) if names.insert(Arc::clone(&tool.name)) => self.tools.push(Arc::new(tool)),
+            // Entries that want one name both stay elsewhere. Of these only one could be called: a call says no more to the
+            // server than the name.
             Ok(tool) => self.problems.push(
                 Problem::new(
                     ProblemKind::MalformedTool,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use skills::entry_id::ServerName;
@@ -25,11 +25,17 @@ const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What all members share, and the members.
 pub(super) struct Shared {
+    /// Where the servers' own logs are.
+    pub(super) logs: PathBuf,
     pub(super) surroundings: Surroundings,
     pub(super) launcher: Arc<dyn Launcher>,
     pub(super) cache: DefinitionCache,
     pub(super) updates: Updates,
     pub(super) members: Mutex<BTreeMap<ServerName, Member>>,
+    /// Those that are no members any more and may still answer their last calls.
+    pub(super) leaving: Mutex<BTreeMap<ServerName, JoinHandle<()>>>,
+    /// Cancelled when all of them are to end: then no call is waited for.
+    pub(super) ending: CancellationToken,
 }
 
 /// One configured server.
@@ -47,21 +53,21 @@ pub(super) struct Supervised {
     freshness: Freshness,
     pub(super) inbox: mpsc::UnboundedSender<Message>,
     pub(super) settings: watch::Sender<Settings>,
-    stopping: CancellationToken,
+    pub(super) stopping: CancellationToken,
     task: JoinHandle<()>,
     pub(super) log_path: PathBuf,
 }
 
 impl Shared {
-    /// The member for one entry of the configuration: the one from before when nothing that matters changed. With it comes
-    /// the one from before when it must be ended.
+    /// The member for one entry of the configuration: the one from before when nothing that matters changed, else the one
+    /// from before is on its way out.
     pub(super) fn member(
         &self,
         config: &Config,
         name: &ServerName,
         server: &ServerConfig,
         before: Option<Member>,
-    ) -> (Member, Option<Member>) {
+    ) -> Member {
         let path = config.path.as_deref().unwrap_or(Path::new(""));
         let launch = match &server.transport {
             _ if server.disabled => {
@@ -76,17 +82,32 @@ impl Shared {
         match (launch, before) {
             (Ok(launch), Some(Member::Supervised(same))) if same.launch == launch => {
                 same.settings.send_replace(Settings::of(server));
-                (Member::Supervised(same), None)
+                Member::Supervised(same)
             }
             (Ok(launch), before) => {
-                let supervised = self.supervise(name, server, launch, before);
-                (Member::Supervised(supervised), None)
+                Member::Supervised(self.supervise(name, server, launch, before))
             }
             (Err(problem), before) => {
                 self.say_unavailable(name, path, server.disabled, &problem, before.as_ref());
-                (Member::Unavailable(problem), before)
+                if let Some(before) = before {
+                    self.dismiss(name, before);
+                }
+                Member::Unavailable(problem)
             }
         }
+    }
+
+    /// Lets a member go: it takes no more calls, and ends when it has answered those that it has.
+    pub(super) fn dismiss(&self, name: &ServerName, member: Member) {
+        if let Member::Supervised(server) = member {
+            server.stopping.cancel();
+            self.leaving().insert(name.clone(), server.task);
+        }
+    }
+
+    pub(super) fn leaving(&self) -> MutexGuard<'_, BTreeMap<ServerName, JoinHandle<()>>> {
+        // Handles are put in and taken out whole, so a panic elsewhere does not spoil them.
+        self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn say_unavailable(
@@ -144,19 +165,14 @@ impl Shared {
                 before.stopping.cancel();
                 Some(before.task)
             }
-            Some(Member::Unavailable(_)) | None => None,
+            Some(Member::Unavailable(_)) | None => self.leaving().remove(name),
         };
         let known = Known::new(cached);
         let (inbox, messages) = mpsc::unbounded_channel();
         let (settings, settings_read) = watch::channel(Settings::of(server));
         let stopping = CancellationToken::new();
         let file = format!("{}.log", skills::names::encode(name.as_str()));
-        let log_path = self
-            .surroundings
-            .directories
-            .state
-            .join("servers")
-            .join(file);
+        let log_path = self.logs.join(file);
         let supervisor = Supervisor {
             name: name.clone(),
             launch: launch.clone(),
@@ -169,6 +185,7 @@ impl Shared {
             state,
             settings: settings_read,
             stopping: stopping.clone(),
+            ending: self.ending.clone(),
             in_use: watch::Sender::new(0),
         };
         Supervised {

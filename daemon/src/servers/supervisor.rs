@@ -13,7 +13,7 @@ use skills::problem::Problem;
 use skills::server::{Phase, ServerState};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 pub(super) use self::definitions::Known;
@@ -32,6 +32,9 @@ const QUIET: Duration = Duration::from_millis(200);
 const MAX_BURST: Duration = Duration::from_secs(1);
 /// … and not more often than this: some servers announce a change whenever they are listed.
 const MIN_GAP: Duration = Duration::from_secs(1);
+
+/// How long a server whose entry changed or went may take to answer the calls that it has.
+const LAST_CALLS: Duration = Duration::from_secs(30);
 
 /// What can change without a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,8 +66,10 @@ pub(super) struct Supervisor {
     /// The state that was said last.
     pub(super) state: ServerState,
     pub(super) settings: watch::Receiver<Settings>,
-    /// Cancelled to end the task and its server.
+    /// Cancelled to end the task and its server, once the calls that it has are answered.
     pub(super) stopping: CancellationToken,
+    /// Cancelled to end it without waiting for them.
+    pub(super) ending: CancellationToken,
     /// How many calls hold a lease.
     pub(super) in_use: watch::Sender<usize>,
 }
@@ -123,8 +128,20 @@ impl Supervisor {
                 }
             }
         }
+        // Who still asks is told at once that this server is not to be had any more.
+        drop(inbox);
         if let Some(running) = running {
+            self.finish_calls(&mut in_use).await;
             running.end().await;
+        }
+    }
+
+    /// Waits for the calls that are under way, but not for ever: a successor of the same name waits for this server's end.
+    async fn finish_calls(&self, in_use: &mut watch::Receiver<usize>) {
+        tokio::select! {
+            _ = in_use.wait_for(|calls| *calls == 0) => {}
+            () = sleep(LAST_CALLS) => {}
+            () = self.ending.cancelled() => {}
         }
     }
 

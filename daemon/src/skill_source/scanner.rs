@@ -1,8 +1,11 @@
 //! Scans the roots and tells the catalog what differs.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use skills::discovery::{Discovered, Limits, SkillRoot, Watch, discover_outside};
 use skills::problem::{Problem, ProblemKind};
@@ -10,6 +13,11 @@ use skills::skill::Skill;
 
 use crate::catalog::{SourceUpdate, Updates};
 use crate::mount_table::ShelfMount;
+
+/// How long a SKILL.md may be unusable while it is written anew, and how often it is looked at meanwhile. The scan waits:
+/// it must say neither that the skill is gone nor, to an open that found it changed, that it is as before.
+const REWRITE: Duration = Duration::from_millis(100);
+const REWRITE_STEP: Duration = Duration::from_millis(5);
 
 /// The one place that scans. Scans are made one at a time, by whatever thread asks.
 #[derive(Debug)]
@@ -99,7 +107,15 @@ impl Scanner {
             .chain(self.own.clone())
             .collect();
         let (roots, refused) = refuse_mounts(&state.roots, &mounts);
-        state.found = discover_outside(&roots, self.limits, &mounts, &state.found.skills);
+        let known = std::mem::take(&mut state.found.skills);
+        let deadline = Instant::now() + REWRITE;
+        state.found = loop {
+            let found = discover_outside(&roots, self.limits, &mounts, &known);
+            if Instant::now() >= deadline || !is_being_rewritten(&known, &found.skills) {
+                break found;
+            }
+            thread::sleep(REWRITE_STEP);
+        };
         state.found.problems.splice(0..0, refused);
         self.publish(state);
     }
@@ -128,6 +144,22 @@ impl Scanner {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a known skill may be missing only because its SKILL.md was touched this moment: most programs empty a file and
+/// then write it anew.
+fn is_being_rewritten(known: &[Arc<Skill>], found: &[Arc<Skill>]) -> bool {
+    let found: HashSet<&Path> = found
+        .iter()
+        .map(|skill| skill.directory.as_path())
+        .collect();
+    known
+        .iter()
+        .filter(|skill| !found.contains(skill.directory.as_path()))
+        .any(|skill| {
+            let modified = skill.file.metadata().and_then(|file| file.modified());
+            modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age < REWRITE))
+        })
 }
 
 /// Takes out the roots that lie in a shelf mount or contain one: the daemon never reads itself.

@@ -2,6 +2,7 @@ use super::*;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use notify::{RecursiveMode, Watcher};
@@ -86,7 +87,7 @@ impl Shelf {
     fn descriptions(&self) -> Vec<(&str, &str)> {
         let skills = self.skills.iter();
         skills
-            .map(|s| (s.name.as_str(), s.description.as_str()))
+            .map(|s| (s.name.to_str().unwrap(), s.description.as_str()))
             .collect()
     }
 
@@ -111,6 +112,43 @@ fn write(directory: &Path, description: &str) {
     fs::create_dir_all(directory).unwrap();
     let name = directory.file_name().unwrap().to_str().unwrap();
     fs::write(directory.join("SKILL.md"), text(name, description)).unwrap();
+}
+
+#[test]
+fn a_skill_that_is_written_anew_in_place_does_not_vanish() {
+    let mut shelf = Shelf::new(|path| write(&path.join("root/pack"), "0"));
+    let file = shelf.path("root/pack/SKILL.md");
+    for attempt in 1..100 {
+        let begun = Instant::now();
+        fs::File::create(&file).unwrap();
+        let mut fewest = 1;
+        thread::scope(|scope| {
+            scope.spawn(|| shelf.source.rescan(&file));
+            // Time enough for the scan to find it empty.
+            thread::sleep(Duration::from_millis(20));
+            fs::write(&file, text("pack", &attempt.to_string())).unwrap();
+        });
+        let in_time = begun.elapsed() < Duration::from_millis(80);
+        while let Ok(SourceUpdate::Skills { skills, .. }) = shelf.updates.try_recv() {
+            fewest = fewest.min(skills.len());
+            shelf.skills = skills;
+        }
+        // A busy machine may have taken longer than a rewrite may.
+        if in_time {
+            assert_eq!(fewest, 1, "it was said to be gone");
+            assert!(shelf.has("pack", &attempt.to_string()));
+            return;
+        }
+    }
+    panic!("the machine is too busy");
+}
+
+#[test]
+fn a_skill_that_stays_empty_is_gone() {
+    let mut shelf = Shelf::new(|path| write(&path.join("root/pack"), "one"));
+    fs::File::create(shelf.path("root/pack/SKILL.md")).unwrap();
+    shelf.wait("it is skipped", |shelf| shelf.skills.is_empty());
+    assert!(!shelf.problems.is_empty());
 }
 
 #[test]
@@ -325,6 +363,7 @@ fn a_root_in_a_mount_or_around_one_is_refused() {
                 mount_point: PathBuf::from("/usr/shelf-under-test"),
                 instance: "x".to_owned(),
                 root: PathBuf::from("/"),
+                user: None,
             }]
         },
         ..MACHINE

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use crate::problem::{Problem, ProblemKind};
+use crate::json::{Json, Node};
 use crate::tool::Tool;
 
 /// How many references and nested keywords are followed at most, for one schema.
@@ -124,20 +124,38 @@ pub(super) type Shape<'a> = Option<Vec<Alternative<'a>>>;
 #[derive(Debug)]
 pub(super) struct Root {
     value: Value,
+    fault: Option<serde_json::Error>,
     steps: Cell<u32>,
 }
 
-/// Reads the `inputSchema` of a tool.
-pub(super) fn of(tool: &Tool) -> Result<Root, Problem> {
-    match serde_json::from_str(tool.input_schema.get()) {
-        Ok(value) => Ok(Root {
-            value,
-            steps: Cell::new(0),
-        }),
-        Err(error) => Err(Problem::new(
-            ProblemKind::MalformedTool,
-            format!("the inputSchema of {} can't be read: {error}", tool.name),
-        )),
+/// Reads the `inputSchema` of a tool, as much of it as can be read.
+pub(super) fn of(tool: &Tool) -> Root {
+    let (value, fault) = match serde_json::from_str(tool.input_schema.get()) {
+        Ok(value) => (value, None),
+        Err(error) => (readable(&Json::parse(&tool.input_schema)), Some(error)),
+    };
+    Root {
+        value,
+        fault,
+        steps: Cell::new(0),
+    }
+}
+
+/// A schema without what [`Value`] can't hold: what is nested too deep becomes a schema that allows everything.
+fn readable(json: &Json<'_>) -> Value {
+    match json.node() {
+        Node::Object(members) => {
+            let members = members.iter();
+            let readable = members.map(|(key, value)| (key.decode().into_owned(), readable(value)));
+            Value::Object(readable.collect())
+        }
+        Node::Array(elements) => elements.iter().map(readable).collect(),
+        Node::String(string) => Value::from(string.decode()),
+        // Of a number out of range only its kind is left.
+        Node::Number => serde_json::from_str(json.raw()).unwrap_or_else(|_| Value::from(f64::MAX)),
+        Node::Bool(truth) => Value::from(*truth),
+        Node::Null => Value::Null,
+        Node::Deep => Value::from(true),
     }
 }
 
@@ -145,6 +163,11 @@ impl Root {
     /// The schema itself.
     pub(super) fn value(&self) -> &Value {
         &self.value
+    }
+
+    /// Why [`Self::value`] is not all that the server sent.
+    pub(super) fn fault(&self) -> Option<&serde_json::Error> {
+        self.fault.as_ref()
     }
 
     /// Counts a step; false when enough was followed, be it a cycle or a schema that doubles itself at each level.

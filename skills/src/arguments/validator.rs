@@ -1,5 +1,6 @@
 //! Checking arguments against the schema before anything is sent.
 
+mod chains;
 mod faults;
 
 use std::error::Error;
@@ -35,9 +36,17 @@ impl Validator {
     /// Compiles the tool's `inputSchema`. Never fetches a `$ref` from the network.
     ///
     /// # Errors
-    /// [`ProblemKind::MalformedTool`] when the schema itself can't be used.
+    /// [`ProblemKind::MalformedTool`] when the schema itself can't be used: then only the server can judge arguments.
     pub fn new(tool: &Tool) -> Result<Self, Problem> {
-        let root = schema::of(tool)?;
+        let root = schema::of(tool);
+        if let Some(fault) = root.fault() {
+            return Err(unusable(format!("can't be read: {fault}")));
+        }
+        if !chains::are_short(&root) {
+            return Err(unusable(
+                "leads from part to part too far or too often to be followed".to_owned(),
+            ));
+        }
         let parameters = Parameters::of(&root);
         let names =
             (!parameters.takes_others()).then(|| parameters.names().map(str::to_owned).collect());
@@ -45,7 +54,7 @@ impl Validator {
             .with_retriever(NeverFetch)
             .should_validate_formats(false)
             .build(root.value())
-            .map_err(|error| unusable(tool, &error))?;
+            .map_err(|error| unusable(why(&error)))?;
         Ok(Self { compiled, names })
     }
 
@@ -72,7 +81,7 @@ impl Validator {
         if found.is_empty() {
             return Ok(());
         }
-        let root = schema::of(tool)?;
+        let root = schema::of(tool);
         let mut message = "the arguments do not fit the schema".to_owned();
         for fault in found.iter().take(LISTED) {
             let _ = write!(message, "\n  {}: {}", fault.place, fault.reason);
@@ -108,20 +117,22 @@ impl Retrieve for NeverFetch {
     }
 }
 
-fn unusable(tool: &Tool, error: &ValidationError<'_>) -> Problem {
-    let name = &tool.name;
-    let message = match error.kind() {
+fn unusable(why: String) -> Problem {
+    Problem::new(ProblemKind::MalformedTool, format!("the inputSchema {why}"))
+        .hint("the server's author can repair it; until then arguments are sent unchecked")
+}
+
+fn why(error: &ValidationError<'_>) -> String {
+    match error.kind() {
         ValidationErrorKind::Referencing(jsonschema::ReferencingError::Unretrievable {
             uri,
             source,
-        }) => format!("the inputSchema of {name} refers to {uri}: {source}"),
+        }) => format!("refers to {uri}: {source}"),
         _ => {
             let path = error.instance_path().as_str();
             let place = if path.is_empty() { "its root" } else { path };
             let reason = error.masked();
-            format!("the inputSchema of {name} is not a usable JSON Schema: at {place}: {reason}")
+            format!("is not a usable JSON Schema: at {place}: {reason}")
         }
-    };
-    Problem::new(ProblemKind::MalformedTool, message)
-        .hint("the server's author can repair it; the tool can't be called until then")
+    }
 }

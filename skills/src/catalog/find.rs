@@ -1,9 +1,11 @@
 //! Finds an entry by what a user typed: an id, or a path in the mount.
 
 use super::{Entry, Snapshot};
+use crate::definition::quote;
 use crate::entry_id::EntryId;
 use crate::names::nearest;
 use crate::problem::{Problem, ProblemKind};
+use crate::server::Phase;
 use crate::summary::one_line;
 
 /// How many names a hint offers.
@@ -16,7 +18,8 @@ impl Snapshot {
     /// The two can't be confused: an id has one `/`, and so have only those paths that are ids themselves.
     ///
     /// # Errors
-    /// [`ProblemKind::NotFound`](crate::problem::ProblemKind::NotFound) with the nearest ids.
+    /// [`ProblemKind::NotFound`](crate::problem::ProblemKind::NotFound) with the nearest ids, or
+    /// [`ProblemKind::Server`](crate::problem::ProblemKind::Server) when it may be a tool of a server that did not tell its tools.
     pub fn find(&self, id_or_path: &str) -> Result<(EntryId, Entry), Problem> {
         let found = self.entries.get_key_value(id_or_path).or_else(|| {
             self.entries
@@ -42,6 +45,39 @@ impl Snapshot {
         self.tree.find(path.as_bytes()).map(|_| id)
     }
 
+    /// The server of this name, as the mount shows it.
+    fn server_named(&self, wanted: &str) -> Option<String> {
+        self.sources.servers.keys().find_map(|server| {
+            let shown = self.server_file_name(server)?;
+            (shown == wanted || server.as_str() == wanted).then_some(shown)
+        })
+    }
+
+    /// Says of a tool of a server whose tools are not known why that is so: it may well exist.
+    fn unknown_server(&self, id: &str) -> Option<Problem> {
+        let (group, _) = id.split_once('/')?;
+        let servers = &self.sources.servers;
+        let (name, (_, state)) = servers.iter().find(|(name, (server, _))| {
+            server.definitions.is_none() && self.server_file_name(name).as_deref() == Some(group)
+        })?;
+        let (why, hint) = match &state.phase {
+            Phase::Failed(why) => (
+                format!("the server failed: {why}"),
+                "mend the server or its entry in the configuration; `shelf status` shows every server",
+            ),
+            Phase::Disabled => (
+                "the server is disabled in the configuration".to_owned(),
+                "enable it there",
+            ),
+            Phase::Cold | Phase::Starting | Phase::Ready => (
+                "the server has not told its tools yet".to_owned(),
+                "try again in a moment; `shelf status` shows every server",
+            ),
+        };
+        let problem = Problem::new(ProblemKind::Server, why).at_server(name.as_str(), None);
+        Some(problem.hint(hint))
+    }
+
     fn not_found(&self, wanted: &str) -> Problem {
         let problem = Problem::new(
             ProblemKind::NotFound,
@@ -55,6 +91,15 @@ impl Snapshot {
                 let below = below.strip_suffix(".md").unwrap_or(below);
                 below.strip_suffix(".json").unwrap_or(below)
             });
+        if let Some(server) = self.server_named(id.trim_end_matches('/')) {
+            return problem.hint(format!(
+                "that is a server; its tools: shelf list --server {}",
+                quote(&server)
+            ));
+        }
+        if let Some(unknown) = self.unknown_server(id) {
+            return unknown;
+        }
         let near = nearest(id, self.entries.keys().map(EntryId::as_str), SUGGESTIONS);
         if near.is_empty() {
             return problem.hint("`shelf list` prints every id");

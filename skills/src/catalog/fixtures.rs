@@ -81,7 +81,7 @@ pub(crate) fn skill(name: &str, precedence: usize, source: Option<&str>) -> Skil
     let found = PathBuf::from(format!("/root{precedence}/{name}"));
     let text = format!("---\nname: {name}\ndescription: Does {name}.\n---\n");
     Skill {
-        name: name.to_owned(),
+        name: name.into(),
         source: source.map(str::to_owned),
         precedence,
         directory: found.clone(),

@@ -2,8 +2,9 @@ use std::sync::Arc;
 
 use super::fixtures::{built, example, server, sources, tool};
 use super::{Known, differences};
-use crate::problem::ProblemKind;
-use crate::server::{Definitions, ServerState};
+use crate::entry_id::ServerName;
+use crate::problem::{Problem, ProblemKind};
+use crate::server::{Definitions, Phase, ServerState};
 
 #[test]
 fn entries_are_found_by_id_and_by_path() {
@@ -48,6 +49,33 @@ fn a_misspelt_name_is_refused_with_the_nearest() {
     ] {
         assert!(snapshot.find(wanted).is_err(), "{wanted}");
     }
+}
+
+#[test]
+fn a_tool_of_a_server_that_failed_is_not_called_missing() {
+    let mut sources = example();
+    let failed = ServerState {
+        phase: Phase::Failed("exited with 3".into()),
+        stale: None,
+    };
+    let name = ServerName::new("broken");
+    let broken = (server("broken", None), failed);
+    sources.servers.insert(name, broken);
+    let snapshot = built(sources.clone());
+    let problem = snapshot.find("broken/x").expect_err("it is not known");
+    assert_eq!(problem.kind, ProblemKind::Server);
+    assert_eq!(
+        problem.to_string(),
+        "broken: the server failed: exited with 3"
+    );
+    let said: Vec<String> = snapshot.problems().map(ToString::to_string).collect();
+    assert_eq!(said, ["broken: failed: exited with 3"]);
+
+    // What the source says itself, with the place, is not said twice.
+    let own = Problem::new(ProblemKind::Configuration, "exited with 3");
+    sources.problems.insert("broken".into(), vec![own.clone()]);
+    let snapshot = built(sources);
+    assert_eq!(snapshot.problems().cloned().collect::<Vec<_>>(), [own]);
 }
 
 #[test]

@@ -13,10 +13,11 @@ use crate::tool::Tool;
 /// The exact command line that calls the tool with all required arguments, with example values, as shown in the definition
 /// (`shelf call <id> --flag value …`), quoted for a POSIX shell.
 ///
-/// Where an argument can't stand as a flag it is `shelf call --args '<json>' <id>`.
-pub fn example_call(tool: &Tool, id: &EntryId) -> String {
+/// Where an argument can't stand as a flag it is `shelf call --args '<json>' <id>`. `None` when what is required has no example, or none
+/// of a sensible size.
+pub fn example_call(tool: &Tool, id: &EntryId) -> Option<String> {
     let schema = Json::parse(&tool.input_schema);
-    let arguments = arguments(&schema).unwrap_or_default();
+    let arguments = arguments(&schema)?;
     let id = quote(id.as_str());
     let declared = schema.get("properties");
     let flags: Option<String> = arguments
@@ -27,7 +28,7 @@ pub fn example_call(tool: &Tool, id: &EntryId) -> String {
             is_flag(name).then(|| format!(" {} {}", quote(&format!("--{name}")), quote(&value)))
         })
         .collect();
-    match flags {
+    Some(match flags {
         Some(flags) => format!("shelf call {id}{flags}"),
         None => {
             let members: Vec<String> = arguments
@@ -39,7 +40,12 @@ pub fn example_call(tool: &Tool, id: &EntryId) -> String {
                 quote(&format!("{{{}}}", members.join(",")))
             )
         }
-    }
+    })
+}
+
+/// The command line that calls a tool with the arguments in a file: what there is to say where there is no example.
+pub fn call_with_file(id: &EntryId) -> String {
+    format!("shelf call --args @FILE {}", quote(id.as_str()))
 }
 
 /// Whether a property can be named by a flag.
@@ -62,7 +68,7 @@ fn flag_value(kinds: Kinds, json: &str) -> Option<Cow<'_, str>> {
 }
 
 /// Quotes a word for a POSIX shell where it needs it.
-fn quote(word: &str) -> Cow<'_, str> {
+pub(crate) fn quote(word: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         Cow::Borrowed(word)

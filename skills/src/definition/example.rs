@@ -46,7 +46,7 @@ pub(super) fn arguments<'a>(schema: &Json<'a>) -> Option<Vec<Member<'a>>> {
             depth: MAX_DEPTH,
             left: &Cell::new(MAX_VALUES),
         },
-        &conjuncts(schema, schema),
+        &conjuncts(schema, &[schema]),
     )
 }
 
@@ -117,10 +117,7 @@ fn members<'s, 'a>(place: Place<'_, 's, 'a>, parts: &[&'s Json<'a>]) -> Option<V
             let Some(schema) = schemas.first().copied() else {
                 return Some((name, "\"text\"".to_owned()));
             };
-            let parts: Vec<_> = schemas
-                .into_iter()
-                .flat_map(|schema| conjuncts(place.root, schema))
-                .collect();
+            let parts = conjuncts(place.root, &schemas);
             let value = value(place, schema, &parts)?;
             Some((name, value))
         })
@@ -203,7 +200,7 @@ fn array<'a>(place: Place<'_, '_, 'a>, parts: &[&Json<'a>]) -> Option<String> {
         if schema.bool() == Some(false) {
             break;
         }
-        match value(place, schema, &conjuncts(place.root, schema)) {
+        match value(place, schema, &conjuncts(place.root, &[schema])) {
             Some(element) if unique && elements.contains(&element) => {
                 elements.extend(other_than(place.root, schema, &elements));
             }
@@ -220,7 +217,7 @@ fn array<'a>(place: Place<'_, '_, 'a>, parts: &[&Json<'a>]) -> Option<String> {
 
 /// Another value for a list without duplicates.
 fn other_than<'a>(root: &Json<'a>, schema: &Json<'a>, known: &[String]) -> Option<String> {
-    let parts = conjuncts(root, schema);
+    let parts = conjuncts(root, &[schema]);
     let offered = parts
         .iter()
         .filter_map(|part| {

@@ -238,11 +238,14 @@ impl std::ops::BitAnd for Kinds {
     }
 }
 
-/// The schemas that a value must fit together: the schema, where its `$ref` leads, its `allOf`, and of each `anyOf` and
-/// `oneOf` the first branch that says more than `null`.
-pub(super) fn conjuncts<'s, 'a>(root: &'s Json<'a>, schema: &'s Json<'a>) -> Vec<&'s Json<'a>> {
+/// The schemas that a value must fit together: those that are given, where a `$ref` leads, `allOf`, and of each `anyOf` and
+/// `oneOf` the first branch that says more than `null`. Each is there once, however often it is referred to: a schema
+/// that refers to itself would otherwise be multiplied at every level of an example.
+pub(super) fn conjuncts<'s, 'a>(root: &'s Json<'a>, schemas: &[&'s Json<'a>]) -> Vec<&'s Json<'a>> {
     let mut found = Vec::new();
-    gather(root, schema, Reach::new(&Cell::default()), &mut found);
+    for schema in schemas {
+        gather(root, schema, Reach::new(&Cell::default()), &mut found);
+    }
     found
 }
 
@@ -255,6 +258,9 @@ fn gather<'s, 'a>(
     let Some(reach) = reach.deeper() else {
         return;
     };
+    if found.iter().any(|known| std::ptr::eq(*known, schema)) {
+        return;
+    }
     found.push(schema);
     for (key, value) in schema.members().unwrap_or_default() {
         match (&*key.decode(), value.elements()) {

@@ -26,7 +26,7 @@ fn names(found: &Discovered) -> Vec<&str> {
     found
         .skills
         .iter()
-        .map(|skill| skill.name.as_str())
+        .map(|skill| skill.name.to_str().unwrap())
         .collect()
 }
 

@@ -1,11 +1,13 @@
 //! One server's part of the tree: `mcp/<server>/` and `.schemas/<server>/`.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::thread;
 
 use super::{Stamp, collision};
+use crate::arguments::Validator;
 use crate::definition;
 use crate::entry_id::EntryId;
 use crate::index::{self, Group, Kind, Line, TokenCounter};
@@ -40,7 +42,8 @@ pub(crate) struct ServerContent {
     /// Its tools in order of id.
     pub(crate) tools: Vec<Arc<PlacedTool>>,
     pub(super) group: Arc<Group>,
-    pub(super) collisions: Vec<Problem>,
+    /// What is wrong with its tools' names and schemas.
+    pub(super) problems: Vec<Problem>,
     /// `.schemas/<server>/`, where there is a tool.
     pub(super) schemas: Option<(FileName, Node)>,
     /// The children of `mcp/<server>/` but STATUS.
@@ -59,6 +62,8 @@ pub(crate) struct PlacedTool {
     schema: (FileName, Node),
     /// What reading the definition costs.
     tokens: usize,
+    /// Why its arguments can't be checked.
+    unchecked: Option<Problem>,
 }
 
 impl PlacedServer {
@@ -107,8 +112,8 @@ impl ServerContent {
         stamp: &mut Stamp<'_>,
         counter: &dyn TokenCounter,
     ) -> Self {
-        let mut collisions = Vec::new();
-        let tools = place_tools(previous, server, file_name, stamp, counter, &mut collisions);
+        let mut problems = Vec::new();
+        let tools = place_tools(previous, server, file_name, stamp, counter, &mut problems);
         let lines = server.definitions.as_ref().map(|_| {
             let line = |tool: &Arc<PlacedTool>| Line {
                 id: tool.id.clone(),
@@ -138,7 +143,7 @@ impl ServerContent {
             server: server.clone(),
             tools,
             group: Arc::new(group),
-            collisions,
+            problems,
             schemas,
             children,
         }
@@ -174,7 +179,7 @@ fn place_tools(
     server_file_name: &str,
     stamp: &mut Stamp<'_>,
     counter: &dyn TokenCounter,
-    collisions: &mut Vec<Problem>,
+    problems: &mut Vec<Problem>,
 ) -> Vec<Arc<PlacedTool>> {
     let Some(known) = &server.definitions else {
         return Vec::new();
@@ -183,8 +188,8 @@ fn place_tools(
         .tools
         .iter()
         .map(|tool| Claim {
-            name: &tool.name,
-            source: server.name.as_str(),
+            name: OsStr::new(&*tool.name),
+            source: OsStr::new(server.name.as_str()),
         })
         .collect();
     let before: HashMap<&EntryId, &Arc<PlacedTool>> = previous
@@ -200,9 +205,9 @@ fn place_tools(
         if let Some(taken) = allotted.taken {
             let winner = match taken {
                 Taken::ByLayout => "a file of the mount's own".to_owned(),
-                Taken::ByClaim(rival) => format!("the tool `{}`, too", claims[rival].name),
+                Taken::ByClaim(rival) => format!("the tool `{}`, too", known.tools[rival].name),
             };
-            collisions.push(
+            problems.push(
                 collision(&tool.name, &winner, id.as_str())
                     .at_server(server.name.as_str(), Some(&tool.name)),
             );
@@ -213,27 +218,34 @@ fn place_tools(
             _ => new.push((id, tool)),
         }
     }
-    let texts = render(&new);
-    for ((id, tool), texts) in new.into_iter().zip(texts) {
-        placed.push(PlacedTool::new(id, tool, texts, stamp, counter));
+    let made = make_all(&new);
+    for ((id, tool), made) in new.into_iter().zip(made) {
+        placed.push(PlacedTool::new(id, tool, made, stamp, counter));
     }
     placed.sort_by(|a, b| a.id.cmp(&b.id));
+    let unchecked = placed.iter().filter_map(|tool| {
+        let problem = tool.unchecked.clone()?;
+        Some(problem.at_server(server.name.as_str(), Some(&tool.tool.name)))
+    });
+    problems.extend(unchecked);
     placed
 }
 
-/// The texts that are made from a tool.
-struct Texts {
+/// What is made from a tool.
+struct Made {
     definition: String,
     schema: String,
     summary: String,
+    unchecked: Option<Problem>,
 }
 
-impl Texts {
+impl Made {
     fn new(id: &EntryId, tool: &Tool) -> Self {
         Self {
             definition: definition::render(tool, id, &schema_path(id)),
             schema: json::pretty(&tool.raw),
             summary: summary(tool),
+            unchecked: Validator::new(tool).err(),
         }
     }
 }
@@ -242,21 +254,21 @@ fn schema_path(id: &EntryId) -> String {
     format!(".schemas/{id}.json")
 }
 
-/// Renders tools, on every core where there are many: nearly all the time of a first build goes here.
-fn render(tools: &[(EntryId, &Arc<Tool>)]) -> Vec<Texts> {
+/// Makes what is shown of tools, on every core where there are many: nearly all the time of a first build goes here.
+fn make_all(tools: &[(EntryId, &Arc<Tool>)]) -> Vec<Made> {
     const WORTH_A_THREAD: usize = 8;
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let share = tools.len().div_ceil(cores).max(WORTH_A_THREAD);
-    let texts = |part: &[(EntryId, &Arc<Tool>)]| -> Vec<Texts> {
-        part.iter().map(|(id, tool)| Texts::new(id, tool)).collect()
+    let make = |part: &[(EntryId, &Arc<Tool>)]| -> Vec<Made> {
+        part.iter().map(|(id, tool)| Made::new(id, tool)).collect()
     };
     if tools.len() <= share {
-        return texts(tools);
+        return make(tools);
     }
     thread::scope(|scope| {
         let workers: Vec<_> = tools
             .chunks(share)
-            .map(|part| scope.spawn(move || texts(part)))
+            .map(|part| scope.spawn(move || make(part)))
             .collect();
         let parts = workers.into_iter().map(|worker| worker.join());
         parts
@@ -269,16 +281,17 @@ impl PlacedTool {
     fn new(
         id: EntryId,
         tool: &Arc<Tool>,
-        texts: Texts,
+        made: Made,
         stamp: &mut Stamp<'_>,
         counter: &dyn TokenCounter,
     ) -> Arc<Self> {
-        let tokens = counter.count(&texts.definition);
+        let tokens = counter.count(&made.definition);
         Arc::new(Self {
-            summary: texts.summary,
-            definition: stamp.file(&format!("mcp/{id}.md"), texts.definition, Some(&id)),
-            schema: stamp.file(&schema_path(&id), texts.schema, Some(&id)),
+            summary: made.summary,
+            definition: stamp.file(&format!("mcp/{id}.md"), made.definition, Some(&id)),
+            schema: stamp.file(&schema_path(&id), made.schema, Some(&id)),
             tool: tool.clone(),
+            unchecked: made.unchecked,
             tokens,
             id,
         })

@@ -1,6 +1,7 @@
 //! The skills' part of the tree: `skills/`.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use super::{Layout, Stamp, collision};
@@ -39,19 +40,23 @@ pub(super) fn place(
 ) -> Vec<Arc<PlacedSkill>> {
     let mut skills: Vec<&Arc<Skill>> = skills.iter().collect();
     skills.sort_by_key(|skill| (skill.precedence, &skill.found));
-    let claimed: Vec<(String, String)> = skills
+    let names: Vec<OsString> = skills
         .iter()
         .map(|skill| {
-            let name = match &skill.source {
-                Some(source) => format!("{source}:{}", skill.name),
-                None => skill.name.clone(),
-            };
-            (name, skill.found.to_string_lossy().into_owned())
+            let mut name = OsString::new();
+            if let Some(source) = &skill.source {
+                name.push(source);
+                name.push(":");
+            }
+            name.push(&skill.name);
+            name
         })
         .collect();
-    let claims: Vec<Claim<'_>> = claimed
-        .iter()
-        .map(|(name, source)| Claim { name, source })
+    let claims: Vec<Claim<'_>> = std::iter::zip(&names, &skills)
+        .map(|(name, skill)| Claim {
+            name,
+            source: skill.found.as_os_str(),
+        })
         .collect();
     let before: BTreeMap<&EntryId, &Arc<PlacedSkill>> =
         previous.iter().map(|placed| (&placed.id, placed)).collect();
@@ -65,7 +70,7 @@ pub(super) fn place(
                 Taken::ByClaim(rival) => format!("the skill {}", skills[rival].found.display()),
             };
             collisions.push(
-                collision(claim.name, &winner, id.as_str())
+                collision(&claim.name.to_string_lossy(), &winner, id.as_str())
                     .at_file(&skill.file, None)
                     .hint("rename one of the two directories"),
             );

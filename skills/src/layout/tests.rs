@@ -301,6 +301,32 @@ fn names_of_the_layout_are_not_given_away() {
 }
 
 #[test]
+fn a_schema_that_cannot_be_checked_is_reported_as_long_as_its_tool_is_there() {
+    let schema = r#"{"name": "odd/one", "inputSchema": {"properties": {"it": {"type": "bogus"}}}}"#;
+    let raw = RawValue::from_string(schema.to_owned()).unwrap();
+    let odd = Arc::new(Tool::parse(&ServerName::new("s"), 0, Arc::from(raw)).unwrap());
+    let with = |tools| sources(vec![server("s", Some(tools))], Vec::new());
+    let reported = |snapshot: &Snapshot| -> Vec<String> {
+        snapshot.problems().map(ToString::to_string).collect()
+    };
+    let mut clock = Clock::default();
+    let first = build(None, with(vec![odd.clone(), tool("echo", "x")]), &mut clock);
+    let problems = reported(&first);
+    assert!(
+        problems.len() == 1
+            && problems[0].starts_with("s/odd/one: ")
+            && problems[0].contains("/properties/it/type"),
+        "{problems:?}"
+    );
+    assert!(first.find("s/odd%2Fone").is_ok());
+    // Another tool changes, this one is taken over as it is.
+    let second = build(Some(&first), with(vec![odd, tool("echo", "y")]), &mut clock);
+    assert_eq!(reported(&second), problems);
+    let third = build(Some(&second), with(vec![tool("echo", "y")]), &mut clock);
+    assert_eq!(reported(&third), [""; 0]);
+}
+
+#[test]
 fn the_journal_is_shown_as_it_is() {
     let mut sources = example();
     sources.journal = Arc::new(["2026-11-30T06:00:00Z + time/ 1 tool".to_owned()]);

@@ -1,6 +1,7 @@
 //! Gives out file names so that no two entries share one and none takes a name of the layout's own.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 
 use super::{LETTERS, encode, suffixed};
 
@@ -11,9 +12,9 @@ const MANY_LETTERS: usize = 32;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim<'a> {
     /// Its own name.
-    pub(crate) name: &'a str,
+    pub(crate) name: &'a OsStr,
     /// What tells it from others of the same name.
-    pub(crate) source: &'a str,
+    pub(crate) source: &'a OsStr,
 }
 
 /// What happens to claims on one name.

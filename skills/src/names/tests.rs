@@ -1,4 +1,6 @@
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 use proptest::prelude::*;
 
@@ -19,7 +21,7 @@ fn hostile_name() -> impl Strategy<Value = String> {
 
 fn is_safe(file_name: &str) -> bool {
     !file_name.is_empty()
-        && !file_name.starts_with('.')
+        && !file_name.starts_with(['.', '-'])
         && !file_name.contains(['/', '\u{2028}', '\u{202e}', '\u{200b}', '\u{feff}'])
         && !file_name.chars().any(char::is_control)
 }
@@ -55,7 +57,7 @@ proptest! {
     ) {
         let names: Vec<String> = names.into_iter().collect();
         let allotted = |names: &[String]| -> BTreeSet<(String, String)> {
-            let claims: Vec<_> = names.iter().map(|name| Claim { name, source: "server" }).collect();
+            let claims: Vec<_> = names.iter().map(|name| Claim { name: OsStr::new(name), source: OsStr::new("server") }).collect();
             let files = allot(&claims, &["INDEX"], Ties::NoneKeeps);
             names.iter().cloned().zip(files.into_iter().map(|name| name.file_name)).collect()
         };
@@ -71,7 +73,7 @@ proptest! {
 
 #[test]
 fn plain_names_stay_as_they_are() {
-    for name in ["create_issue", "a.b", "Größe", "with space", "a:b", "-x"] {
+    for name in ["create_issue", "a.b", "Größe", "with space", "a:b", "a-x"] {
         assert_eq!(encode(name), name);
     }
 }
@@ -81,15 +83,25 @@ fn what_cannot_stand_is_percent_encoded() {
     assert_eq!(encode(""), "%");
     assert_eq!(encode("."), "%2E");
     assert_eq!(encode(".."), "%2E.");
+    assert_eq!(encode("--help"), "%2D-help");
     assert_eq!(encode("a/b"), "a%2Fb");
     assert_eq!(encode("50%~\n"), "50%25%7E%0A");
     assert_eq!(encode("\u{202e}x"), "%E2%80%AEx");
 }
 
 #[test]
+fn bytes_that_are_no_text_stay_apart() {
+    let bytes = |name| encode(OsStr::from_bytes(name));
+    assert_eq!(bytes(b"bad\xff"), "bad%FF");
+    assert_eq!(bytes(b"\xff.x\xe2\x80"), "%FF.x%E2%80");
+    assert_ne!(bytes(b"bad\xff"), encode("bad%FF"));
+    assert_ne!(bytes(b"bad\xff"), encode("bad\u{fffd}"));
+}
+
+#[test]
 fn decode_refuses_what_encode_never_makes() {
     for name in [
-        ".", "..", ".x", "%2e.", "%41", "%zz", "a/b", "a~abcdef", "%%",
+        ".", "..", ".x", "-x", "%2e.", "%41", "%zz", "a/b", "a~abcdef", "%%",
     ] {
         assert_eq!(decode(name), None, "{name}");
     }
@@ -121,12 +133,12 @@ fn cutting_leaves_no_half_escape() {
 fn the_first_keeps_the_plain_name_where_there_is_an_order() {
     let claims = [
         Claim {
-            name: "pdf",
-            source: "/first/pdf",
+            name: OsStr::new("pdf"),
+            source: OsStr::new("/first/pdf"),
         },
         Claim {
-            name: "pdf",
-            source: "/second/pdf",
+            name: OsStr::new("pdf"),
+            source: OsStr::new("/second/pdf"),
         },
     ];
     let allotted = allot(&claims, &[], Ties::FirstKeeps);
@@ -139,12 +151,12 @@ fn the_first_keeps_the_plain_name_where_there_is_an_order() {
 fn nobody_keeps_the_plain_name_where_there_is_none() {
     let claims = [
         Claim {
-            name: "x",
-            source: "a",
+            name: OsStr::new("x"),
+            source: OsStr::new("a"),
         },
         Claim {
-            name: "x",
-            source: "b",
+            name: OsStr::new("x"),
+            source: OsStr::new("b"),
         },
     ];
     let allotted = allot(&claims, &[], Ties::NoneKeeps);
@@ -155,8 +167,8 @@ fn nobody_keeps_the_plain_name_where_there_is_none() {
 #[test]
 fn the_same_claim_made_twice_ends() {
     let claims = [Claim {
-        name: "x",
-        source: "a",
+        name: OsStr::new("x"),
+        source: OsStr::new("a"),
     }; 2];
     assert_eq!(allot(&claims, &[], Ties::NoneKeeps).len(), 2);
 }

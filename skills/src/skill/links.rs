@@ -1,4 +1,4 @@
-//! How a symbolic link inside a skill is shown (DESIGN, "Links in skills").
+//! How a symbolic link inside a skill is shown (SEMANTICS 13).
 //!
 //! The reader's kernel follows what the mount shows, so a link must lead to the same file there, or nowhere.
 
@@ -84,6 +84,9 @@ fn relative(from: &Path, to: &Path) -> Box<[u8]> {
 fn outside(from: &Path, target: &Path) -> Box<[u8]> {
     let mut encoded = percent_encode(target.as_os_str().as_bytes(), ENCODED).to_string();
     encoded.truncate(MAX_ENCODED);
+    if encoded == ".." {
+        encoded = "%2E%2E".to_owned();
+    }
     let mut path: PathBuf = from.components().map(|_| OsStr::new("..")).collect();
     path.push(OUTSIDE);
     path.push(encoded);

@@ -183,6 +183,7 @@ fn a_link_that_leads_out_dangles_and_is_reported() {
     symlink("../../secret", pack.join("up")).unwrap();
     symlink("/etc/pass%wd", pack.join("docs/absolute")).unwrap();
     symlink("../..", pack.join("docs/above")).unwrap();
+    symlink("..", pack.join("parent")).unwrap();
     // Out and, through another link, in again.
     symlink(&pack, directory.path().join("back")).unwrap();
     symlink("../../back/SKILL.md", pack.join("again")).unwrap();
@@ -193,12 +194,14 @@ fn a_link_that_leads_out_dangles_and_is_reported() {
         "../.outside/%2Fetc%2Fpass%25wd"
     );
     assert_eq!(target(&skill, "docs/above"), "../.outside/..%2F..");
+    assert_eq!(target(&skill, "parent"), ".outside/%2E%2E");
     assert_eq!(target(&skill, "again"), "SKILL.md");
     assert_eq!(
         problems,
         [
             "docs/above: a link out of the skill, to ../..; not followed",
             "docs/absolute: a link out of the skill, to /etc/pass%wd; not followed",
+            "parent: a link out of the skill, to ..; not followed",
             "up: a link out of the skill, to ../../secret; not followed",
         ]
     );

@@ -6,6 +6,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use rustix::fs::{Access, access};
+use skills::problem::Problem;
+
+use crate::error::usage;
 
 /// The place for what is no text.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,6 +34,26 @@ impl Place {
         } else {
             Self::File(place.to_owned())
         }
+    }
+
+    /// Refuses, before anything is called, a place of the user's that can't be written.
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let directory = match self {
+            Self::Private(_) | Self::Output => return Ok(()),
+            Self::Directory(directory) => directory.as_path(),
+            Self::File(path) => match path.parent() {
+                Some(parent) if parent != Path::new("") => parent,
+                _ => Path::new("."),
+            },
+        };
+        let unusable = |what: String| {
+            usage(format!("the result can't be written there: {what}")).at_file(directory, None)
+        };
+        if !directory.is_dir() {
+            return Err(unusable("it is not a directory".into()));
+        }
+        access(directory, Access::WRITE_OK | Access::EXEC_OK)
+            .map_err(|errno| unusable(std::io::Error::from(errno).to_string()))
     }
 }
 
@@ -94,6 +118,17 @@ mod tests {
     use std::path::Path;
 
     use super::{Place, extension, write_new, write_to};
+
+    #[test]
+    fn a_place_that_is_not_there_is_refused_before_the_call() {
+        let directory = tempfile::tempdir().unwrap();
+        let here = Place::chosen(&directory.path().join("new.png"));
+        assert_eq!(here.check(), Ok(()));
+        assert_eq!(Place::chosen(directory.path()).check(), Ok(()));
+        let nowhere = Place::chosen(&directory.path().join("missing/new.png"));
+        let problem = nowhere.check().unwrap_err();
+        assert!(problem.to_string().contains("missing"), "{problem}");
+    }
 
     #[test]
     fn the_place_is_what_it_looks_like() {

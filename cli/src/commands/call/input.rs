@@ -1,10 +1,14 @@
 //! The arguments of a call, as the command line gives them.
 
-use std::io::Read;
-use std::sync::Arc;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use clap::Args as _;
-use daemon::protocol::Description;
+use daemon::protocol::{Description, MAX_LINE};
 use serde_json::{Map, Value};
 use skills::arguments::parse_json;
 use skills::entry_id::ServerName;
@@ -14,22 +18,49 @@ use skills::tool::Tool;
 use super::Arguments;
 use crate::error::usage;
 
-/// Reads `--args`: a JSON object, `@file`, or `-` for standard input.
-pub(super) fn read(text: &str) -> Result<Map<String, Value>, Problem> {
+/// Reads `--args`: a JSON object, `@file`, or `-` for standard input. Whoever writes there may take as long as the call.
+pub(super) fn read(text: &str, timeout: Option<Duration>) -> Result<Map<String, Value>, Problem> {
     if text == "-" {
-        let mut json = String::new();
-        std::io::stdin()
-            .lock()
-            .read_to_string(&mut json)
+        let json = in_time(timeout, || load(std::io::stdin().lock()))?
             .map_err(|e| usage(format!("standard input can't be read: {e}")))?;
         return parse_json(&json);
     }
     let Some(file) = text.strip_prefix('@') else {
         return parse_json(text);
     };
-    let json = std::fs::read_to_string(file)
+    let path = PathBuf::from(file);
+    let json = in_time(timeout, || File::open(path).and_then(load))?
         .map_err(|e| usage(format!("the arguments can't be read: {e}")).at_file(file, None))?;
     parse_json(&json).map_err(|problem| problem.at_file(file, None))
+}
+
+/// Reads no more than a request can hold.
+fn load(from: impl Read) -> io::Result<String> {
+    let mut json = Vec::new();
+    from.take(MAX_LINE as u64 + 1).read_to_end(&mut json)?;
+    if json.len() > MAX_LINE {
+        let limit = MAX_LINE / 1024 / 1024;
+        return Err(io::Error::other(format!("there are more than {limit} MiB")));
+    }
+    String::from_utf8(json).map_err(io::Error::other)
+}
+
+/// Waits for a result, at most for so long; the process ends before a thread that is late.
+fn in_time<T: Send + 'static>(
+    limit: Option<Duration>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let Some(limit) = limit else {
+        return Ok(work());
+    };
+    let (done, result) = mpsc::channel();
+    thread::spawn(move || done.send(work()));
+    result.recv_timeout(limit).map_err(|_| {
+        Problem::new(
+            ProblemKind::TimedOut,
+            format!("timed out after {limit:?}, while the arguments were read; nothing was sent"),
+        )
+    })
 }
 
 /// The tool behind a description.
@@ -71,6 +102,7 @@ pub(super) fn another_kind(message: impl Into<String>) -> Problem {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use serde_json::value::RawValue;
     use skills::entry_id::ServerName;
@@ -89,18 +121,36 @@ mod tests {
 
     #[test]
     fn arguments_come_from_text_and_files() {
-        assert_eq!(read(r#"{"a": 1}"#).unwrap()["a"], 1);
+        assert_eq!(read(r#"{"a": 1}"#, None).unwrap()["a"], 1);
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), r#"{"b": "x"}"#).unwrap();
         let argument = format!("@{}", file.path().display());
-        assert_eq!(read(&argument).unwrap()["b"], "x");
+        assert_eq!(read(&argument, None).unwrap()["b"], "x");
     }
 
     #[test]
     fn what_is_no_object_is_refused_before_anything_is_sent() {
         for text in ["", "[]", "1", "{", "{} {}", "@/no/such/file"] {
-            assert_eq!(read(text).unwrap_err().kind.exit_code(), 2, "{text}");
+            assert_eq!(read(text, None).unwrap_err().kind.exit_code(), 2, "{text}");
         }
+    }
+
+    #[test]
+    fn arguments_without_end_are_refused() {
+        let problem = read("@/dev/zero", None).unwrap_err();
+        assert_eq!(problem.kind.exit_code(), 2);
+        assert!(problem.message.contains("more than 8 MiB"), "{problem}");
+    }
+
+    #[test]
+    fn the_time_limit_holds_for_arguments_that_do_not_come() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        let status = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(status.unwrap().success());
+        let argument = format!("@{}", pipe.display());
+        let problem = read(&argument, Some(Duration::from_millis(50))).unwrap_err();
+        assert_eq!(problem.kind.exit_code(), 124, "{problem}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use skills::problem::{Problem, ProblemKind};
 use super::content::{Block, Content};
 use super::files::{Place, write_new, write_to};
 use super::input::another_kind;
-use crate::error::{CommandError, CommandResult, usage};
+use crate::error::{CommandError, CommandResult};
 use crate::ui::Ui;
 
 /// What is printed of a result.
@@ -129,8 +129,9 @@ fn only(binaries: &[(Vec<u8>, String)]) -> Result<&[u8], Problem> {
     }
 }
 
+/// The tool has run by now, so this is no wrong usage: the text of the result must not be lost with it.
 fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Problem {
-    usage(format!("the result can't be written: {error}")).at_file(path, None)
+    another_kind(format!("the result can't be written: {error}")).at_file(path, None)
 }
 
 /// The blocks after one another, with a line break only where a block before another lacks one.
@@ -194,6 +195,7 @@ mod tests {
             id: EntryId("a/b".into()),
             is_error: false,
             result: RawValue::from_string(json.to_owned()).unwrap(),
+            unchecked: None,
         };
         Content::read(&reply).unwrap()
     }

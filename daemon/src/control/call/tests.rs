@@ -2,8 +2,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use skills::catalog::{IndexOptions, Snapshot};
+use skills::catalog::{IndexOptions, Snapshot, Sources};
 use skills::problem::{Problem, ProblemKind};
+use skills::server::ServerState;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -37,7 +38,7 @@ fn context(base: &Path) -> Context {
     let cache = DefinitionCache::open(&surroundings.directories.cache, "test").unwrap();
     Context {
         snapshots,
-        servers: Servers::new(surroundings, cache, updates),
+        servers: Servers::new(surroundings, base.join("servers"), cache, updates),
         log: AccessLog::open(&base.join("log"), "test", LogOptions::default()).unwrap(),
         callers: Arc::default(),
         about: methods::tests::about(),
@@ -125,4 +126,26 @@ async fn what_the_servers_say_is_passed_on_and_logged_once() {
     let (kind, logged) = refused("a b%2Fc/echo", json!({"text": "hello"})).await;
     assert_eq!(kind, ProblemKind::NotFound);
     assert_eq!(logged, ["not-found"]);
+}
+
+#[tokio::test]
+async fn arguments_that_cannot_be_checked_go_to_the_server_and_are_named_when_it_fails() {
+    const ODD: &str =
+        r#"{"name":"odd","inputSchema":{"properties":{"it":{"$ref":"https://example.com/x"}}}}"#;
+    let server = methods::tests::server("s", Some(&[ODD]));
+    let snapshot = methods::tests::built(Sources {
+        servers: [(server.name.clone(), (server, ServerState::default()))].into(),
+        ..Sources::default()
+    });
+    let base = tempfile::tempdir().unwrap();
+    let context = context(base.path());
+    let problem = ask(&context, &snapshot, "s/odd", json!({"it": 1})).await;
+    let problem = problem.unwrap_err();
+    // As of a tool whose arguments fit: there is no such server here.
+    assert_eq!(problem.kind, ProblemKind::NotFound);
+    let hint = problem.hint.unwrap();
+    assert!(
+        hint.contains("not checked") && hint.contains("https://example.com/x"),
+        "{hint}"
+    );
 }

@@ -79,6 +79,7 @@ impl Service for Scripted {
             id: EntryId(call.entry.into()),
             is_error: false,
             result: RawValue::from_string(result).unwrap(),
+            unchecked: None,
         })
     }
 }
@@ -104,6 +105,7 @@ fn serve() -> Served {
             mount_point: None,
             output: OutputKind::None,
             log: PathBuf::new(),
+            socket: PathBuf::new(),
         },
         shutdown: CancellationToken::new(),
         runtime: directory,
@@ -245,7 +247,8 @@ fn a_request_that_breaks_down_is_answered() {
 #[test]
 fn the_session_of_the_greeting_wins() {
     let served = serve();
-    for session in [Some("mine"), Some(""), None] {
+    let long = "x".repeat(100_000);
+    for session in [Some("mine"), Some(""), None, Some(&*long)] {
         let identity = Identity {
             session: session.map(str::to_owned),
             ..Identity::default()
@@ -254,7 +257,11 @@ fn the_session_of_the_greeting_wins() {
         client.call(&call("number"), None, &mut |_| {}).unwrap();
     }
     let sessions = served.service.sessions.lock().unwrap();
-    assert_eq!(*sessions, ["mine", "from the process", "from the process"]);
+    assert_eq!(
+        sessions[..3],
+        ["mine", "from the process", "from the process"]
+    );
+    assert_eq!(sessions[3], "x".repeat(256), "each line of the log has it");
 }
 
 #[test]

@@ -30,7 +30,7 @@ impl FirstSeen for Always {
     }
 }
 
-fn server(name: &str, tools: Option<&[&str]>) -> Arc<Server> {
+pub(in crate::control) fn server(name: &str, tools: Option<&[&str]>) -> Arc<Server> {
     let name = ServerName::new(name);
     let parse = |json: &&str| {
         let raw = RawValue::from_string((*json).to_owned()).unwrap();
@@ -51,7 +51,7 @@ fn server(name: &str, tools: Option<&[&str]>) -> Arc<Server> {
 fn skill(name: &str, text: &[u8]) -> Arc<Skill> {
     let directory = PathBuf::from("/skills").join(name);
     Arc::new(Skill {
-        name: name.to_owned(),
+        name: name.into(),
         source: None,
         precedence: 0,
         found: directory.clone(),
@@ -75,7 +75,7 @@ pub(in crate::control) fn snapshot() -> Snapshot {
         (server("off", None), state(Phase::Disabled)),
     ];
     let problem = Problem::new(ProblemKind::SkillSkipped, "there is no frontmatter");
-    let sources = Sources {
+    built(Sources {
         servers: servers
             .into_iter()
             .map(|(server, state)| (server.name.clone(), (server, state)))
@@ -83,7 +83,10 @@ pub(in crate::control) fn snapshot() -> Snapshot {
         skills: vec![skill("pdf", b"\xef\xbb\xbf---\r\nname: pdf\r\n---\r\n")],
         problems: BTreeMap::from([("skills".to_owned(), vec![problem])]),
         journal: Arc::new([]),
-    };
+    })
+}
+
+pub(in crate::control) fn built(sources: Sources) -> Snapshot {
     Snapshot::build(None, sources, IndexOptions::default(), &mut Always)
 }
 
@@ -99,6 +102,7 @@ pub(in crate::control) fn about() -> About {
         mount_point: None,
         output: OutputKind::None,
         log: PathBuf::new(),
+        socket: PathBuf::new(),
     }
 }
 
@@ -119,9 +123,11 @@ fn a_policy_binds_only_other_users() {
 fn the_status_counts_and_explains() {
     let status = status(&snapshot(), &about(), 1000);
     assert_eq!((status.tools, status.skill_entries), (2, 1));
-    assert_eq!(status.problems.len(), 1);
+    let said: Vec<String> = status.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(said[1..], ["broken: failed: exited with 1"]);
     let broken = ServerStatus {
         name: "broken".into(),
+        shown_as: "broken".into(),
         state: ServerPhase::Failed,
         reason: Some("exited with 1".into()),
         tools: None,
@@ -129,6 +135,7 @@ fn the_status_counts_and_explains() {
     };
     assert_eq!(status.servers[1], broken);
     assert_eq!(status.servers[0].tools, Some(2));
+    assert_eq!(status.servers[0].shown_as, "a b%2Fc");
 }
 
 #[test]

@@ -7,9 +7,12 @@ use serde_json::json;
 use skills::entry_id::ServerName;
 use skills::problem::{Problem, ProblemKind};
 use skills::server::Phase;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
-use super::shelf::{Shelf, eventually, nothing, options, python, text};
+use super::shelf::{Shelf, call, eventually, nothing, options, python, text};
 use crate::config::Transport;
+use crate::servers::{CallOptions, CallResult};
 
 #[tokio::test]
 async fn warm_cache_starts_nothing() {
@@ -130,6 +133,58 @@ async fn changed_entry_shows_the_last_definitions_as_stale() {
     assert!(!shelf.known.contains_key("fake"));
     let problem = shelf.call("pid", nothing()).await.unwrap_err();
     assert_eq!(problem.kind, ProblemKind::NotFound);
+}
+
+/// A call of `sleep` that the server has begun.
+async fn sleeping(shelf: &Shelf, seconds: u32) -> JoinHandle<Result<CallResult, Problem>> {
+    let (progress, mut begun) = mpsc::unbounded_channel();
+    let options = CallOptions {
+        progress: Some(progress),
+        ..options()
+    };
+    let servers = shelf.servers.clone();
+    let arguments = json!({ "seconds": seconds });
+    let call = tokio::spawn(async move { call(&servers, "sleep", arguments, options).await });
+    begun.recv().await.expect("it tells how far it is");
+    call
+}
+
+#[tokio::test]
+async fn an_entry_that_changes_or_goes_lets_running_calls_finish() {
+    if !python() {
+        return;
+    }
+    let mut shelf = Shelf::with(&[]).await;
+    let running = sleeping(&shelf, 1).await;
+    shelf.add("fake", &["--modern"]);
+    shelf.configure().await;
+    let next = shelf.text("pid", nothing());
+    let (finished, _) = tokio::join!(running, next);
+    finished.unwrap().unwrap();
+    assert_eq!(shelf.starts("fake"), 2);
+
+    let running = sleeping(&shelf, 1).await;
+    shelf.config.servers.clear();
+    shelf.configure().await;
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn the_end_waits_for_no_call_and_says_why() {
+    if !python() {
+        return;
+    }
+    let mut shelf = Shelf::with(&[]).await;
+    let old = sleeping(&shelf, 60).await;
+    shelf.add("fake", &["--modern"]);
+    shelf.configure().await;
+    shelf.servers.stop().await;
+    let problem = old.await.unwrap().unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::Server);
+    assert!(
+        problem.message.contains("since the shelf ends"),
+        "{problem}"
+    );
 }
 
 #[tokio::test]

@@ -130,7 +130,13 @@ impl Shelf {
         let (sender, updates) = mpsc::unbounded_channel();
         let launcher = Arc::new(DirectLauncher);
         Self {
-            servers: Servers::with_launcher(surroundings, cache, sender, launcher),
+            servers: Servers::with_launcher(
+                surroundings,
+                directory.join("logs"),
+                cache,
+                sender,
+                launcher,
+            ),
             config: Config {
                 path: Some(directory.join("config.json")),
                 ..Config::default()
@@ -191,7 +197,7 @@ impl Shelf {
     }
 
     pub(super) async fn configure(&mut self) {
-        self.servers.configure(&self.config).await;
+        self.servers.configure(&self.config);
         self.take_updates();
     }
 

@@ -295,7 +295,7 @@ async fn garbage_on_stdout() {
     shelf.refresh().await;
     assert_eq!(shelf.names().len(), 16);
     assert_eq!(shelf.text("echo", json!({"text": "a"})).await, "a");
-    let log = std::fs::read_to_string(shelf.path("state/servers/fake.log")).unwrap();
+    let log = std::fs::read_to_string(shelf.path("logs/fake.log")).unwrap();
     assert!(log.contains("stdout: Server listening…"), "{log}");
     assert!(log.contains(r#"stdout: {"level":"info"}"#), "{log}");
 }

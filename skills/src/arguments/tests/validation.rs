@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{id, object, refusal, tool};
-use crate::arguments::Validator;
+use crate::arguments::{Validator, parse_flags};
 use crate::problem::ProblemKind;
 
 /// The faults of arguments, a line each.
@@ -226,7 +227,7 @@ fn a_schema_is_never_fetched() {
         assert_eq!(problem.kind, ProblemKind::MalformedTool);
         assert_eq!(
             problem.message,
-            format!("the inputSchema of make refers to {reference}: schemas are never fetched")
+            format!("the inputSchema refers to {reference}: schemas are never fetched")
         );
     }
 }
@@ -277,4 +278,92 @@ fn the_first_fault_of_a_closed_schema_is_told_once() {
         faults(&schema, &json!({"mesage": 1})),
         ["/mesage: unknown, did you mean message?"]
     );
+}
+
+#[test]
+fn a_schema_that_is_nested_too_deep_is_no_use_but_for_flags() {
+    let deep = format!("{}true{}", r#"{"not":"#.repeat(500), "}".repeat(500));
+    let schema = format!(
+        r#"{{"type":"object","properties":{{"name":{{"type":"string"}},"big":{{"const":1e999}},"deep":{deep}}}}}"#
+    );
+    let mut tool = tool(&json!({"type": "object"}));
+    tool.input_schema = RawValue::from_string(schema).unwrap();
+    let problem = Validator::new(&tool).unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::MalformedTool);
+    assert!(problem.message.contains("can't be read"), "{problem}");
+
+    let flags = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        parse_flags(&tool, &id(), &words)
+    };
+    let arguments = flags(&["--name", "007", "--deep", r#"{"not":1}"#]).unwrap();
+    assert_eq!(
+        Value::from(arguments),
+        json!({"name": "007", "deep": {"not": 1}})
+    );
+    assert_eq!(
+        flags(&["--nmae", "x"]).unwrap_err().kind,
+        ProblemKind::Arguments
+    );
+}
+
+/// They are checked inside the daemon, which one server's schema must not end.
+#[test]
+fn hostile_references_are_not_followed_for_ever() {
+    let chain = |length: usize, link: &dyn Fn(usize) -> Value| {
+        let mut parts = serde_json::Map::new();
+        for number in 0..length {
+            parts.insert(format!("d{number}"), link(number + 1));
+        }
+        parts.insert(format!("d{length}"), json!({"type": "string"}));
+        json!({"type": "object", "properties": {"it": {"$ref": "#/$defs/d0"}}, "$defs": parts})
+    };
+    let length = 20_000;
+    let to = |number: usize| format!("#/$defs/d{number}");
+    let plain = chain(length, &|next| json!({"$ref": to(next)}));
+    let all = chain(
+        length,
+        &|next| json!({"allOf": [{"$ref": to(next)}], "unevaluatedProperties": false}),
+    );
+    let anchored = chain(
+        length,
+        &|next| json!({"$anchor": format!("a{}", next - 1), "$ref": format!("#a{next}")}),
+    );
+    let dynamic = chain(length, &|next| json!({"$dynamicRef": to(next)}));
+    let mut moved = chain(length, &|next| json!({"$ref": to(next)}));
+    moved = json!({"$id": "https://example.com/moved", "properties": moved["properties"], "$defs": moved["$defs"]});
+    moved = json!({"type": "object", "allOf": [moved], "$defs": {"d0": {}}});
+    let circle = json!({"properties": {"it": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}});
+    let doubling = chain(30, &|next| {
+        let next = json!({"$ref": to(next)});
+        json!({"allOf": [next.clone(), next]})
+    });
+    for schema in [plain, all, anchored, dynamic, moved, circle, doubling] {
+        let problem = Validator::new(&tool(&schema)).unwrap_err();
+        assert!(
+            problem.message.contains("too far or too often"),
+            "{problem}"
+        );
+    }
+
+    // Circles whose steps can't be told here; the library notices them.
+    for reference in ["$ref", "$dynamicRef"] {
+        let circle = json!({"properties": {"it": {reference: "#x"}}, "$defs": {"q": {"$dynamicAnchor": "x", reference: "#x"}}});
+        assert_eq!(faults(&circle, &json!({"it": 1})), [""; 0]);
+    }
+
+    // Long, but each step goes into the value.
+    let nested = chain(
+        length,
+        &|next| json!({"properties": {"it": {"$ref": to(next)}}}),
+    );
+    assert_eq!(faults(&nested, &json!({"it": {"it": 1}})), [""; 0]);
+    // As deep as arguments can be, by chains as long as they may be.
+    let mut looped = chain(30, &|next| json!({"$ref": to(next)}));
+    looped["$defs"]["d30"] = json!({"items": {"$ref": "#/$defs/d0"}, "type": "array"});
+    let mut deepest = json!(1);
+    for _ in 0..125 {
+        deepest = json!([deepest]);
+    }
+    assert_eq!(faults(&looped, &json!({"it": deepest})).len(), 1);
 }

@@ -69,7 +69,7 @@ fn no_real_definition_loses_anything() {
 #[test]
 fn every_real_example_fits_its_schema() {
     for (id, tool) in tools().unwrap_or_default() {
-        let command = example_call(&tool, &id);
+        let command = example_call(&tool, &id).unwrap();
         assert!(
             render(&tool, &id, "path").contains(&format!("`{command}`")),
             "{id}"

@@ -1,0 +1,114 @@
+//! How long files stay that nobody removes: a daemon that starts takes away what has not been touched for too long.
+//!
+//! It must not touch what has no end: the manifests of mirrors, without which a mirror would not know its own files.
+
+use std::fs::{self, DirEntry};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use crate::surroundings::Directories;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Images, audio and blobs of results.
+const RESULTS: Duration = DAY.saturating_mul(7);
+/// The logs of daemons and servers.
+const LOGS: Duration = DAY.saturating_mul(90);
+/// What is known of a configuration: it is touched at each of its starts.
+const KNOWLEDGE: Duration = DAY.saturating_mul(365);
+
+/// Removes what is too old. What can't be removed stays: that is no fault of this daemon's work.
+pub(crate) fn remove_old(directories: &Directories, now: SystemTime) {
+    let Directories { cache, state, .. } = directories;
+    for (directory, age) in [
+        (cache.join("results"), RESULTS),
+        (state.join("log"), LOGS),
+        (state.join("daemons"), LOGS),
+        (state.join("servers"), LOGS),
+        (state.join("catalogs"), KNOWLEDGE),
+        (cache.join("definitions"), KNOWLEDGE),
+    ] {
+        remove_below(&directory, now, age);
+    }
+}
+
+fn remove_below(directory: &Path, now: SystemTime, age: Duration) {
+    // No place, nothing in it.
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in entries {
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
+        let is_old = is_old(&entry, now, age);
+        if kind.is_dir() {
+            remove_below(&entry.path(), now, age);
+            if is_old {
+                // Fails when something is in it.
+                let _ = fs::remove_dir(entry.path());
+            }
+        } else if kind.is_file() && is_old {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_old(entry: &DirEntry, now: SystemTime, age: Duration) -> bool {
+    let modified = entry.metadata().and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|modified| now.duration_since(modified).is_ok_and(|since| since > age))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::os::unix::fs::symlink;
+    use std::time::SystemTime;
+
+    use super::{DAY, remove_old};
+    use crate::surroundings::Directories;
+
+    #[test]
+    fn what_was_left_alone_for_long_goes_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        let directories = Directories {
+            cache: place.path().join("cache"),
+            state: place.path().join("state"),
+            runtime: place.path().join("runtime"),
+        };
+        let now = SystemTime::now();
+        let outside = place.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        let make = |path: &str, days: u32| {
+            let path = place.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let file = File::create(&path).unwrap();
+            file.set_modified(now - DAY * days).unwrap();
+            path
+        };
+        let gone = [
+            make("cache/results/old.png", 8),
+            make("cache/definitions/a/old", 366),
+            make("state/log/old.jsonl", 91),
+            make("state/log/old.jsonl.4", 91),
+            make("state/daemons/old.stderr", 91),
+            make("state/servers/place/old.log", 91),
+            make("state/catalogs/old.journal", 366),
+        ];
+        let kept = [
+            make("cache/key", 999),
+            make("cache/results/new.png", 6),
+            make("cache/definitions/a/new", 364),
+            make("state/log/new.jsonl", 89),
+            make("state/servers/place/new.log", 89),
+            make("state/catalogs/new.journal", 364),
+            make("state/mirrors/old.manifest", 999),
+            make("outside/old", 999),
+        ];
+        symlink(&outside, directories.state.join("log/link")).unwrap();
+        remove_old(&directories, now);
+        for path in gone {
+            assert!(!path.exists(), "{}", path.display());
+        }
+        for path in kept {
+            assert!(path.exists(), "{}", path.display());
+        }
+    }
+}
