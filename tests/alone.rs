@@ -1,6 +1,7 @@
 //! Without a shelf that was started before: what `list` and `show` read from the cache, and the daemon that a call starts.
 
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -257,6 +258,20 @@ fn a_call_waits_for_its_own_server_alone() {
     });
     signal(child.id().cast_signed(), Signal::INT);
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    end(&shelf);
+}
+
+#[test]
+fn the_wait_for_a_server_and_the_call_have_one_limit() {
+    if lacks_program("python3") {
+        return;
+    }
+    let shelf = shelf(&["--slow-start", "2"]);
+    let started = Instant::now();
+    let arguments = r#"{"seconds": 600}"#;
+    let words = ["--timeout", "4s", "--args", arguments, "fake/sleep"];
+    let said = run(&shelf, "call", &words).fails(124);
+    assert!(started.elapsed() < Duration::from_millis(5_500), "{said}");
     end(&shelf);
 }
 

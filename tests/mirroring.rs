@@ -86,6 +86,7 @@ fn every_command_takes_a_path_in_it() {
         assert!(status.contains("/mount (opens are not seen)"), "{status}");
     }
     assert_eq!(shelf.status()["output"], "mirror");
+    shelf.wait_for_line("the call", |line| line["event"] == "call");
     let calls = shelf.log(&["--entry", path]);
     assert!(
         calls.iter().any(|line| line["event"] == "call"),
@@ -138,6 +139,42 @@ fn a_directory_has_one_mirror() {
         assert!(said.contains("shelf unmount"), "{said}");
     }
     assert!(shelf.read("INDEX.md").contains("fake/echo"));
+    shelf.unmount();
+}
+
+#[test]
+fn its_place_may_be_any_bytes_but_not_the_root_of_all() {
+    let shelf = Shelf::new();
+    shelf.skill("one", "A skill.");
+    let said = shelf.run(&["mirror", "/", "--skills", "skills"]).fails(2);
+    assert!(said.contains("a directory of its own"), "{said}");
+    let script = r"
+        set -e
+        m=$'m\xff'
+        shelf mirror $m --skills skills >&2
+        cat $m/INDEX.md
+        shelf status $m
+        shelf unmount $m";
+    let life = shelf.shell(script).succeeds();
+    assert!(life.contains("skills/one"), "{life}");
+    assert!(life.contains("(opens are not seen)"), "{life}");
+    shelf.wait_until_nothing_is_left();
+}
+
+#[test]
+fn one_that_hangs_is_said_with_its_process() {
+    let shelf = Shelf::new();
+    shelf.skill("one", "A skill.");
+    shelf
+        .run(&["mirror", "mount", "--skills", "skills"])
+        .succeeds();
+    let daemon = shelf.daemon();
+    signal(daemon, Signal::STOP);
+    let said = shelf
+        .run(&["call", "--timeout", "500ms", "./mount/skills/one"])
+        .fails(6);
+    assert!(said.contains(&format!("kill -9 {daemon}")), "{said}");
+    signal(daemon, Signal::CONT);
     shelf.unmount();
 }
 

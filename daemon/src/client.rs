@@ -228,7 +228,9 @@ impl Client {
         let (process, hint) = match self.daemon {
             Some(pid) => (
                 format!(" (process {pid})"),
-                format!("end it with kill -9 {pid}, then clear its mount: shelf unmount DIR"),
+                format!(
+                    "end it with kill -9 {pid}, then clear its mount, if it has one: shelf unmount DIR"
+                ),
             ),
             None => (
                 String::new(),

@@ -211,7 +211,9 @@ fn a_path_leads_to_the_innermost_mirror() {
         path: Some(&path),
         ..Selector::new(runtime.path())
     };
-    assert_eq!(find(&selector).unwrap().mount_point, Some(inner));
+    let found = find(&selector).unwrap();
+    assert_eq!(found.socket, socket_path(runtime.path(), "inner"));
+    assert_eq!(found.mount_point, None, "there is nothing to unmount");
 }
 
 #[test]
