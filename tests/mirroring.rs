@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::support::needs::{lacks_program, lacks_root};
-use crate::support::processes::signal;
+use crate::support::processes::{freeze, signal};
 use crate::support::shelf::{Finished, Shelf};
 use crate::support::{SHELF, wait_until};
 
@@ -169,7 +169,7 @@ fn one_that_hangs_is_said_with_its_process() {
         .run(&["mirror", "mount", "--skills", "skills"])
         .succeeds();
     let daemon = shelf.daemon();
-    signal(daemon, Signal::STOP);
+    freeze(daemon);
     let said = shelf
         .run(&["call", "--timeout", "500ms", "./mount/skills/one"])
         .fails(6);

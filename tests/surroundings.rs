@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::support::needs::{lacks_mount, lacks_program, lacks_root};
-use crate::support::processes::{mounts_below, signal};
+use crate::support::processes::{freeze, mounts_below, signal};
 use crate::support::shelf::{Finished, Shelf};
 use crate::support::{SHELF, wait_until};
 
@@ -106,7 +106,7 @@ fn a_daemon_that_hangs_holds_nobody_up_for_ever() {
     let shelf = Shelf::with_fake("fake", &[]);
     shelf.mount();
     let daemon = shelf.daemon();
-    signal(daemon, Signal::STOP);
+    freeze(daemon);
     let start = Instant::now();
     let said = shelf
         .run(&["call", "--timeout", "500ms", "fake/echo", "--text", "x"])
