@@ -1,9 +1,15 @@
 //! Runs a daemon within the process, without a mount, lists what is on its shelf and calls a tool.
 //!
-//! `cargo run --example embed_daemon -- CONFIG ID [ARGUMENTS]`, as in
-//! `cargo run --example embed_daemon -- mcp.json desk/count_text '{"text": "one two"}'`.
+//! `cargo run --example embed_daemon -- CONFIG ID [ARGUMENTS]`. With the example catalog:
 //!
-//! The `shelf` binary has to stand beside the example's directory, as cargo builds it: servers run under its guard.
+//! ```sh
+//! cargo build --bin shelf --example desk_server
+//! DESK_SERVER=$PWD/target/debug/examples/desk_server \
+//!   cargo run --example embed_daemon -- examples/catalog/mcp.json desk/count_text '{"text": "one two"}'
+//! ```
+//!
+//! The first command is needed: servers run under the guard of the `shelf` binary, which is looked for above the
+//! example's directory, and running an example does not build it.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 

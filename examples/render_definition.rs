@@ -35,16 +35,21 @@ fn main() -> anyhow::Result<()> {
         .context("the file has no name")?;
     let server = ServerName::new(stem.to_string_lossy());
 
+    let mut found = false;
     for (position, raw) in list.tools.into_iter().enumerate() {
         match Tool::parse(&server, position, raw) {
             Ok(tool) if wanted.as_deref().is_none_or(|name| name == &*tool.name) => {
                 let id = EntryId::tool(&encode(server.as_str()), &encode(&*tool.name));
                 let schema_path = format!(".schemas/{id}.json");
                 println!("{}", skills::definition::render(&tool, &id, &schema_path));
+                found = true;
             }
             Ok(_) => {}
             Err(problem) => eprintln!("{problem}"),
         }
+    }
+    if let (false, Some(name)) = (found, wanted) {
+        anyhow::bail!("{file} has no tool {name}");
     }
     Ok(())
 }

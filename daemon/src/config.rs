@@ -27,7 +27,7 @@
 //! [log]
 //! queries = "full"               # the words of a search: "full", "hash" or "off"
 //! values = false                 # the values of a call's arguments, not just their names
-//! max_bytes = 10000000           # a file is rotated at this size
+//! max_bytes = 16777216           # a file is rotated at this size
 //! ```
 //!
 //! `-` and `_` are the same in these keys. JSON may have comments and trailing commas. A server may also be of `type`

@@ -135,7 +135,7 @@ fn real_root(root: &SkillRoot) -> Result<Option<PathBuf>, Problem> {
                 return Ok(None);
             }
             Err(problem("the skills root does not exist".to_owned())
-                .hint("create it, or remove it from the configuration"))
+                .hint("create it, or name another directory"))
         }
         Err(error) => Err(problem(format!("the skills root can't be read: {error}"))),
     }

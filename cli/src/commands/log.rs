@@ -24,7 +24,7 @@ use crate::ui::Ui;
 /// The log holds opens: what the kernel reads again from its cache is not seen. Lines that are part of a sweep (`grep -r`, an indexer) are marked.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example:\n  shelf log --since 10m --no-scans\n  shelf log --entry everything/echo --json | jq .duration_ms"
+    after_help = "Example:\n  shelf log --since 10m --no-scans\n  shelf log --entry everything/echo --json | jq 'select(.event == \"call\").duration_ms'"
 )]
 pub(crate) struct Arguments {
     /// Go on, and print what happens as it happens

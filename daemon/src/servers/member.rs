@@ -17,7 +17,7 @@ use super::supervisor::{Known, Message, Settings, Supervisor};
 use super::{connection, failure};
 use crate::cache::{Cached, DefinitionCache, Freshness};
 use crate::catalog::{SourceUpdate, Updates};
-use crate::config::{Config, Launch, ServerConfig, Transport};
+use crate::config::{Config, Launch, ServerConfig};
 use crate::surroundings::Surroundings;
 
 /// After how long definitions are listed anew.
@@ -69,15 +69,10 @@ impl Shared {
         before: Option<Member>,
     ) -> Member {
         let path = config.path.as_deref().unwrap_or(Path::new(""));
-        let launch = match &server.transport {
-            _ if server.disabled => {
-                Err(failure::server(name, "it is disabled in the configuration"))
-            }
-            Transport::Stdio(_) => server.launch(name, path, &self.surroundings.environment),
-            Transport::Http { .. } => {
-                Err(failure::server(name, "HTTP servers are not supported yet"))
-            }
-            Transport::Invalid(problem) => Err(problem.clone()),
+        let launch = if server.disabled {
+            Err(failure::server(name, "it is disabled in the configuration"))
+        } else {
+            server.launch(name, path, &self.surroundings.environment)
         };
         match (launch, before) {
             (Ok(launch), Some(Member::Supervised(same))) if same.launch == launch => {
