@@ -19,8 +19,8 @@ use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::protocol::{
-    self, Call, CallReply, Describe, Description, ErrorObject, Hello, ListFilter, Listing, Message,
-    Nothing, PayloadFile, Progress, Status, Welcome, method,
+    self, Answer, Call, CallReply, Describe, Description, ErrorObject, Hello, ListFilter, Listing,
+    Load, Loaded, Message, Nothing, PayloadFile, Progress, Search, Status, Welcome, method,
 };
 use link::{Link, Received};
 
@@ -147,6 +147,23 @@ impl Client {
     ) -> Result<Description, Problem> {
         let limit = self.patience + Duration::from_millis(entry.wait_ms);
         self.exchange(method::DESCRIBE, entry, Some(limit), interrupt, &mut |_| {})
+    }
+
+    /// Asks for what answers some words.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn search(&mut self, search: &Search) -> Result<Answer, Problem> {
+        let limit = self.patience + Duration::from_millis(search.wait_ms);
+        self.exchange(method::SEARCH, search, Some(limit), None, &mut |_| {})
+    }
+
+    /// Asks for entries with their whole definitions, which are handed out to this session.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn load(&mut self, load: &Load) -> Result<Loaded, Problem> {
+        self.ask(method::LOAD, load)
     }
 
     /// Asks the daemon to unmount and end; it answers before it does.

@@ -19,6 +19,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
+use skills::search::Query;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -27,7 +28,8 @@ use crate::access_log::{AccessLog, Event};
 use crate::caller::Callers;
 use crate::catalog::Snapshots;
 use crate::config::START_TIMEOUT;
-use crate::protocol::{About, ErrorObject, Nothing, method};
+use crate::protocol::{About, ErrorObject, Loaded, Nothing, method};
+use crate::searching::Searcher;
 use crate::servers::Servers;
 
 pub use validators::Validators;
@@ -46,6 +48,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub struct Context {
     /// The catalog.
     pub snapshots: Snapshots,
+    /// The search index.
+    pub searcher: Searcher,
     /// The servers.
     pub servers: Servers,
     /// The access log.
@@ -162,6 +166,33 @@ impl connection::Service for Context {
                     self.log.record(request.caller, Event::Show { entry }).await;
                 }
                 answer(&description)
+            }
+            method::SEARCH => {
+                let asked: crate::protocol::Search = parameters(&request)?;
+                let searcher = self.searcher.clone();
+                let answer_to = move || {
+                    let exclude = asked.exclude.iter().cloned().collect();
+                    searcher.index().search(&Query {
+                        words: &asked.words,
+                        limit: asked.limit,
+                        kind: asked.kind,
+                        server: asked.server.as_deref(),
+                        lexical: asked.lexical,
+                        exclude: &exclude,
+                    })
+                };
+                let found = tokio::task::spawn_blocking(answer_to).await.map_err(|e| {
+                    Problem::new(ProblemKind::Internal, format!("the search broke down: {e}"))
+                })?;
+                answer(&found)
+            }
+            method::LOAD => {
+                let asked: crate::protocol::Load = parameters(&request)?;
+                let entries = asked.entries.iter();
+                let entries = entries.map(|entry| methods::describe(&snapshot, entry));
+                answer(&Loaded {
+                    entries: entries.collect::<Result<_, _>>()?,
+                })
             }
             method::CALL => {
                 let mut asked: crate::protocol::Call = parameters(&request)?;

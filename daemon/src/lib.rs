@@ -21,6 +21,7 @@ pub mod offline;
 pub mod protocol;
 mod retention;
 pub mod run;
+pub mod searching;
 pub mod servers;
 pub mod skill_source;
 mod source_file;

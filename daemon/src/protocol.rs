@@ -12,6 +12,8 @@ use skills::entry_id::EntryId;
 use skills::problem::{Problem, ProblemKind};
 
 pub use crate::servers::Progress;
+pub use skills::catalog::EntryKind;
+pub use skills::search::Answer;
 
 /// The version of this protocol: both ends must have the same.
 pub const VERSION: u32 = 1;
@@ -29,6 +31,10 @@ pub mod method {
     pub const LIST: &str = "list";
     /// [`Describe`](super::Describe) → [`Description`](super::Description).
     pub const DESCRIBE: &str = "describe";
+    /// [`Search`](super::Search) → [`Answer`](super::Answer).
+    pub const SEARCH: &str = "search";
+    /// [`Load`](super::Load) → [`Loaded`](super::Loaded).
+    pub const LOAD: &str = "load";
     /// [`Call`](super::Call) → [`CallReply`](super::CallReply).
     pub const CALL: &str = "call";
     /// A notification to the caller: [`Progress`](super::Progress).
@@ -306,16 +312,6 @@ pub enum ServerPhase {
     Disabled,
 }
 
-/// What an entry is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EntryKind {
-    /// A tool of a server.
-    Tool,
-    /// A skill.
-    Skill,
-}
-
 /// Which entries `list` gives.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListFilter {
@@ -380,6 +376,44 @@ pub struct ToolDescription {
     pub server: String,
     /// The Tool object as the server sent it.
     pub raw: Box<RawValue>,
+}
+
+/// A request for what answers some words. It is logged as `search`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Search {
+    /// The words, as typed.
+    pub words: String,
+    /// At most so many matches.
+    pub limit: usize,
+    /// Only entries of this kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<EntryKind>,
+    /// Only the tools of this server, by its configured name or as the mount shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Leave meaning out.
+    #[serde(default)]
+    pub lexical: bool,
+    /// Entries that are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<EntryId>,
+    /// How long to wait, in milliseconds, for servers that have not said their tools yet.
+    #[serde(default)]
+    pub wait_ms: u64,
+}
+
+/// Which entries are handed out to a session with their whole definitions: each is logged as `load`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// Their ids, or paths of them relative to the mount point.
+    pub entries: Vec<String>,
+}
+
+/// The answer to `load`, in the order that was asked for.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Loaded {
+    /// The definitions.
+    pub entries: Vec<Description>,
 }
 
 /// A call.

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
+
 use crate::entry_id::{EntryId, ServerName};
 use crate::layout::Layout;
 use crate::problem::{Problem, ProblemKind};
@@ -32,6 +34,31 @@ pub struct Sources {
     pub problems: BTreeMap<String, Vec<Problem>>,
     /// The journal's last lines, oldest first.
     pub journal: Arc<[String]>,
+    /// What the user says of single entries, by id.
+    pub entries: Arc<BTreeMap<EntryId, EntryOptions>>,
+}
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EntryKind {
+    /// A tool of a server.
+    Tool,
+    /// A skill.
+    Skill,
+}
+
+/// What the user says of one entry, `[entries."github/create_issue"]` of the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EntryOptions {
+    /// Stands in place of the summary made from the description.
+    pub summary: Option<String>,
+    /// More words by which search finds it.
+    pub keywords: Vec<String>,
+    /// The heading of the overview that it stands under, in place of its server.
+    pub group: Option<String>,
+    /// Whether it always has a full line in INDEX.md, first in its kind, and is loaded at once in provider formats.
+    pub pin: bool,
 }
 
 /// Settings of the index.
@@ -59,6 +86,16 @@ pub enum Entry {
     },
     /// A skill.
     Skill(Arc<Skill>),
+}
+
+impl Entry {
+    /// What it is.
+    pub const fn kind(&self) -> EntryKind {
+        match self {
+            Self::Tool { .. } => EntryKind::Tool,
+            Self::Skill(_) => EntryKind::Skill,
+        }
+    }
 }
 
 /// Remembers when a version of a path was first seen, across mounts. The daemon keeps it on disk.

@@ -15,6 +15,7 @@ pub mod layout;
 pub mod names;
 pub mod paths;
 pub mod problem;
+pub mod search;
 pub mod server;
 pub mod skill;
 pub mod summary;

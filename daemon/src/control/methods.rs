@@ -20,7 +20,7 @@ pub(super) mod tests;
 /// The state of the daemon, as one caller sees it.
 pub(super) fn status(snapshot: &Snapshot, about: &About, caller_uid: u32) -> Status {
     let count = |kind| {
-        let of_kind = |entry: &&Entry| gate::visible(entry) && kind_of(entry) == kind;
+        let of_kind = |entry: &&Entry| gate::visible(entry) && entry.kind() == kind;
         snapshot.entries.values().filter(of_kind).count()
     };
     Status {
@@ -105,7 +105,7 @@ pub(crate) fn list(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, 
             Entry::Tool { server, .. } => of_server(&server.name),
             Entry::Skill(_) => filter.server.is_none(),
         };
-        server_fits && filter.kind.is_none_or(|kind| kind == kind_of(entry)) && gate::visible(entry)
+        server_fits && filter.kind.is_none_or(|kind| kind == entry.kind()) && gate::visible(entry)
     };
     let entries = snapshot
         .summaries()
@@ -113,7 +113,7 @@ pub(crate) fn list(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, 
             let entry = snapshot.entries.get(id).filter(|entry| passes(entry))?;
             Some(ListedEntry {
                 id: id.clone(),
-                kind: kind_of(entry),
+                kind: entry.kind(),
                 summary: summary.to_owned(),
             })
         })
@@ -156,7 +156,7 @@ fn no_server(snapshot: &Snapshot, wanted: &str) -> Problem {
 /// An entry in full.
 pub(crate) fn describe(snapshot: &Snapshot, id_or_path: &str) -> Result<Description, Problem> {
     let (id, entry) = find(snapshot, id_or_path)?;
-    let kind = kind_of(&entry);
+    let kind = entry.kind();
     let (text, tool) = match entry {
         Entry::Tool { server, tool } => {
             let text = definition::render(&tool, &id, &format!(".schemas/{id}.json"));
@@ -225,11 +225,4 @@ fn not_known(server: &Server, state: &ServerState) -> Problem {
     };
     let message = format!("the tools of server `{}` are {why}", server.name);
     Problem::new(kind, message).hint("see `shelf status`")
-}
-
-const fn kind_of(entry: &Entry) -> EntryKind {
-    match entry {
-        Entry::Tool { .. } => EntryKind::Tool,
-        Entry::Skill(_) => EntryKind::Skill,
-    }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use skills::problem::{Problem, ProblemKind};
+use skills::search::SearchOptions;
 use skills::server::{Phase, ServerState};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
@@ -28,6 +29,7 @@ use crate::mirror::Mirror;
 use crate::mount::{Mount, MountOptions};
 use crate::protocol::About;
 use crate::retention;
+use crate::searching::Searcher;
 
 /// How often it is looked whether definitions have become too old.
 const LOOK_FOR_OLD: Duration = Duration::from_secs(60 * 60);
@@ -39,6 +41,7 @@ const END_DEADLINE: Duration = Duration::from_secs(10);
 pub(super) struct Daemon {
     about: About,
     snapshots: Snapshots,
+    searcher: Searcher,
     updates: Updates,
     sources: Arc<Sources>,
     log: AccessLog,
@@ -88,6 +91,7 @@ impl Daemon {
         settle(&updates, |done| SourceUpdate::Flush { done }).await;
         Ok(Self {
             about,
+            searcher: Searcher::start(snapshots.clone(), SearchOptions::default()),
             snapshots,
             updates,
             sources: Arc::new(sources),
@@ -193,6 +197,7 @@ impl Daemon {
             .map_err(|error| internal("the control socket can't be used", &error))?;
         let context = Arc::new(Context {
             snapshots: self.snapshots.clone(),
+            searcher: self.searcher.clone(),
             servers: self.sources.servers.clone(),
             log: self.log.clone(),
             callers: Arc::clone(&self.callers),

@@ -110,6 +110,7 @@ pub(crate) fn sources(servers: Vec<Arc<Server>>, skills: Vec<Skill>) -> Sources 
         skills: skills.into_iter().map(Arc::new).collect(),
         problems: BTreeMap::new(),
         journal: Arc::new([]),
+        entries: Arc::default(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use skills::catalog::{IndexOptions, Snapshot, Sources};
 use skills::problem::{Problem, ProblemKind};
+use skills::search::SearchOptions;
 use skills::server::ServerState;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +19,7 @@ use crate::control::connection::Request;
 use crate::control::methods;
 use crate::journal::{Journal, SeenFile};
 use crate::protocol::{Call, CallReply};
+use crate::searching::Searcher;
 use crate::servers::Servers;
 use crate::surroundings::{Directories, Environment, Surroundings};
 
@@ -37,6 +39,7 @@ fn context(base: &Path) -> Context {
     };
     let cache = DefinitionCache::open(&surroundings.directories.cache, "test").unwrap();
     Context {
+        searcher: Searcher::start(snapshots.clone(), SearchOptions::default()),
         snapshots,
         servers: Servers::new(surroundings, base.join("servers"), cache, updates),
         log: AccessLog::open(&base.join("log"), "test", LogOptions::default()).unwrap(),

@@ -83,6 +83,7 @@ pub(in crate::control) fn snapshot() -> Snapshot {
         skills: vec![skill("pdf", b"\xef\xbb\xbf---\r\nname: pdf\r\n---\r\n")],
         problems: BTreeMap::from([("skills".to_owned(), vec![problem])]),
         journal: Arc::new([]),
+        entries: Arc::default(),
     })
 }
 
