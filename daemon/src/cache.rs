@@ -3,12 +3,14 @@
 //! ```text
 //! <cache directory>/key                                      32 random bytes, 0600
 //! <cache directory>/definitions/<configuration>/<server>     one file a server, 0600; both names are hashes
+//! <cache directory>/tokens/<configuration>                   what the texts made of them cost
 //! ```
 //!
 //! All of it may be deleted at any time. A file that is damaged, of another format or no regular file counts as absent.
 
 mod key;
 mod stored;
+mod tokens;
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -25,6 +27,7 @@ use skills::server::Definitions;
 
 use self::key::Key;
 use self::stored::Stored;
+pub use self::tokens::{Digest, TokenCounts, digest};
 
 /// The era of the protocol that a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,18 +3,21 @@
 //! Every source sends [`SourceUpdate`]s into one queue; one task applies them, builds the next [`Snapshot`]
 //! and swaps it in whole. Readers load a pointer and never wait.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
-use skills::catalog::{FirstSeen, IndexOptions, Snapshot, Sources};
-use skills::entry_id::ServerName;
+use skills::catalog::{EntryOptions, FirstSeen, IndexOptions, Snapshot, Sources};
+use skills::entry_id::{EntryId, ServerName};
 use skills::problem::Problem;
 use skills::server::{Server, ServerState};
 use skills::skill::Skill;
 use tokio::sync::{mpsc, watch};
 
+use crate::cache::{Digest, TokenCounts};
+use crate::counting::Counting;
 use crate::journal::{Journal, REMEMBERED, SeenFile};
 
 /// What a source has to say.
@@ -46,13 +49,18 @@ pub enum SourceUpdate {
         /// What was skipped or warned about, replacing those said before.
         problems: Vec<Problem>,
     },
-    /// The configuration was read (again): its problems, replacing those said before, and the settings of the index.
+    /// The configuration was read (again): its problems, replacing those said before, the settings of the index, and what
+    /// the user says of single entries.
     Configuration {
         /// The problems.
         problems: Vec<Problem>,
         /// The settings.
         index: IndexOptions,
+        /// By id.
+        entries: Arc<BTreeMap<EntryId, EntryOptions>>,
     },
+    /// What texts cost that the last snapshot had to estimate.
+    Counted(Vec<(Digest, u32)>),
     /// The problems of one source, replacing those said before.
     Problems {
         /// The source, as the problems are grouped.
@@ -120,6 +128,15 @@ struct Writer {
     seen: SeenFile,
     saved: Option<Instant>,
     journal: Journal,
+    counts: TokenCounts,
+    /// Started when a count is first wanted that is not known.
+    counting: Option<Counting>,
+    /// Whether an answer of it is still to come.
+    is_counting: bool,
+    /// The generation that it was asked for last: for one it is asked once, whatever the answer.
+    asked: u64,
+    /// For the counting to answer by: one that keeps the queue open would keep the writer from its end.
+    updates: mpsc::WeakUnboundedSender<SourceUpdate>,
     /// The snapshot that the journal was compared with last. Until the first flush there is none: only then has every
     /// source spoken, and a source that did not speak yet would look like one whose definitions went.
     recorded: Option<Arc<Snapshot>>,
@@ -145,6 +162,7 @@ pub fn start(
     options: IndexOptions,
     seen: SeenFile,
     journal: Journal,
+    counts: TokenCounts,
 ) -> std::io::Result<(Updates, Snapshots)> {
     let sources = Sources {
         journal: journal.tail(REMEMBERED),
@@ -165,6 +183,11 @@ pub fn start(
         seen,
         saved: None,
         journal,
+        counts,
+        counting: None,
+        is_counting: false,
+        asked: 0,
+        updates: updates.downgrade(),
         recorded: None,
         current,
         generation,
@@ -203,10 +226,14 @@ impl Writer {
             }
             if ends {
                 self.save();
+                self.save_counts();
             }
             let generation = self.current.load().generation;
             for done in waiting {
                 (done.0)(generation);
+            }
+            if !ends {
+                self.count();
             }
             if ends {
                 return;
@@ -250,10 +277,21 @@ impl Writer {
                 self.sources.skills = skills;
                 told || !same
             }
-            SourceUpdate::Configuration { problems, index } => {
-                let changed = self.options != index;
+            SourceUpdate::Configuration {
+                problems,
+                index,
+                entries,
+            } => {
+                let changed = self.options != index || self.sources.entries != entries;
                 self.options = index;
+                self.sources.entries = entries;
                 self.tell("configuration".to_owned(), problems) || changed
+            }
+            SourceUpdate::Counted(counted) => {
+                self.is_counting = false;
+                let is_new = !counted.is_empty();
+                self.counts.add(counted);
+                is_new
             }
             SourceUpdate::Problems { source, problems } => self.tell(source, problems),
             SourceUpdate::Flush { .. } | SourceUpdate::End { .. } => false,
@@ -302,7 +340,46 @@ impl Writer {
     }
 
     fn build(&mut self, previous: Option<&Snapshot>) -> Snapshot {
-        Snapshot::build(previous, self.sources.clone(), self.options, &mut self.seen)
+        let sources = self.sources.clone();
+        Snapshot::build_counted(
+            previous,
+            sources,
+            self.options,
+            &self.counts,
+            &mut self.seen,
+        )
+    }
+
+    /// Has what the current snapshot estimates counted, and keeps what was counted before. Nobody waits for either.
+    fn count(&mut self) {
+        let snapshot = self.current.load_full();
+        if self.is_counting {
+            return;
+        }
+        if snapshot.is_counted() {
+            self.save_counts();
+            return;
+        }
+        if self.asked == snapshot.generation {
+            return;
+        }
+        self.asked = snapshot.generation;
+        if self.counting.is_none() {
+            match Counting::start(self.updates.clone()) {
+                Ok(counting) => self.counting = Some(counting),
+                Err(error) => {
+                    tracing::warn!(%error, "tokens can't be counted, so they stay estimates")
+                }
+            }
+        }
+        let counting = self.counting.as_ref();
+        self.is_counting = counting.is_some_and(|counting| counting.want(snapshot, self.options));
+    }
+
+    fn save_counts(&mut self) {
+        if let Err(problem) = self.counts.save() {
+            tracing::warn!(%problem, "token counts could not be saved");
+        }
     }
 
     fn save(&mut self) {

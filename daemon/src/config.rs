@@ -21,6 +21,16 @@
 //! [index]
 //! max_tokens = 4000
 //!
+//! [search]
+//! lexical = false                # true: by words alone, meaning left out
+//! keywords = { ticket = ["issue"] }  # a word of a request stands for these words, too
+//!
+//! [entries."github/create_issue"]    # by id; all of it may be left out
+//! summary = "Opens an issue"     # in place of the description's first sentence
+//! keywords = ["bug", "ticket"]   # more words by which search finds it
+//! group = "Issues"               # stands under this heading of an overview, in place of its server's
+//! pin = true                     # always has a line in INDEX.md, first in its kind
+//!
 //! [daemon]
 //! idle = "10m"                   # one that `shelf call` started ends after so long without a connection, or "never"
 //!
@@ -40,16 +50,19 @@ mod file;
 mod jsonc;
 mod node;
 mod reader;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use skills::catalog::IndexOptions;
+use skills::catalog::{EntryOptions, IndexOptions};
 use skills::discovery::{Limits, SkillRoot};
-use skills::entry_id::ServerName;
+use skills::entry_id::{EntryId, ServerName};
 use skills::problem::{Problem, ProblemKind};
+use skills::search::SearchOptions;
 
 use self::expansion::Expansion;
 use self::node::Fault;
@@ -77,6 +90,10 @@ pub struct Config {
     pub limits: Limits,
     /// Settings of the index.
     pub index: IndexOptions,
+    /// Settings of search.
+    pub search: SearchOptions,
+    /// What the user says of single entries.
+    pub entries: Arc<BTreeMap<EntryId, EntryOptions>>,
     /// Settings of the daemon itself.
     pub daemon: DaemonOptions,
     /// Settings of the access log.

@@ -10,6 +10,7 @@ pub mod catalog;
 pub mod client;
 pub mod config;
 pub mod control;
+mod counting;
 pub mod gate;
 pub mod guard;
 pub mod instance;

@@ -15,7 +15,7 @@ use skills::problem::Problem;
 use skills::server::{Phase, Server, ServerState};
 use skills::skill::Skill;
 
-use crate::cache::CachedDefinitions;
+use crate::cache::{CachedDefinitions, TokenCounts};
 use crate::config::{Config, ServerConfig};
 use crate::control::methods;
 use crate::mount_table;
@@ -63,9 +63,13 @@ impl OfflineShelf {
                 .map(|(server, state)| (server.name.clone(), (server, state)))
                 .collect(),
             skills,
+            entries: Arc::clone(&config.entries),
             ..Sources::default()
         };
-        let snapshot = Snapshot::build(None, sources, config.index, &mut NeverSeen);
+        let (index, seen) = (config.index, &mut NeverSeen);
+        // A tokenizer is never loaded here: what is not in the cache is an estimate.
+        let counts = TokenCounts::read(&surroundings.directories.cache, &name);
+        let snapshot = Snapshot::build_counted(None, sources, index, &counts, seen);
         Ok(Self { snapshot })
     }
 

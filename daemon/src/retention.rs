@@ -26,6 +26,7 @@ pub(crate) fn remove_old(directories: &Directories, now: SystemTime) {
         (state.join("servers"), LOGS),
         (state.join("catalogs"), KNOWLEDGE),
         (cache.join("definitions"), KNOWLEDGE),
+        (cache.join("tokens"), KNOWLEDGE),
     ] {
         remove_below(&directory, now, age);
     }
@@ -86,6 +87,7 @@ mod tests {
         let gone = [
             make("cache/results/old.png", 8),
             make("cache/definitions/a/old", 366),
+            make("cache/tokens/old", 366),
             make("state/log/old.jsonl", 91),
             make("state/log/old.jsonl.4", 91),
             make("state/daemons/old.stderr", 91),
@@ -96,6 +98,7 @@ mod tests {
             make("cache/key", 999),
             make("cache/results/new.png", 6),
             make("cache/definitions/a/new", 364),
+            make("cache/tokens/new", 364),
             make("state/log/new.jsonl", 89),
             make("state/servers/place/new.log", 89),
             make("state/catalogs/new.journal", 364),

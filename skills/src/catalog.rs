@@ -14,8 +14,9 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use crate::entry_id::{EntryId, ServerName};
+use crate::index::{TokenCounter, Uncounted};
 use crate::layout::Layout;
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::{Location, Problem, ProblemKind};
 use crate::server::{Phase, Server, ServerState};
 use crate::skill::Skill;
 use crate::tool::Tool;
@@ -59,6 +60,8 @@ pub struct EntryOptions {
     pub group: Option<String>,
     /// Whether it always has a full line in INDEX.md, first in its kind, and is loaded at once in provider formats.
     pub pin: bool,
+    /// Where it is written, for what is wrong with it.
+    pub written: Option<Location>,
 }
 
 /// Settings of the index.
@@ -121,17 +124,29 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Builds the next snapshot; subtrees whose sources are unchanged are shared with `previous`.
+    /// Builds the next snapshot with nothing counted, so that tokens are estimated; see [`Snapshot::build_counted`].
     pub fn build(
         previous: Option<&Snapshot>,
         sources: Sources,
         options: IndexOptions,
         first_seen: &mut dyn FirstSeen,
     ) -> Self {
+        Self::build_counted(previous, sources, options, &Uncounted, first_seen)
+    }
+
+    /// Builds the next snapshot; subtrees whose sources are unchanged are shared with `previous`.
+    pub fn build_counted(
+        previous: Option<&Snapshot>,
+        sources: Sources,
+        options: IndexOptions,
+        counter: &dyn TokenCounter,
+        first_seen: &mut dyn FirstSeen,
+    ) -> Self {
         let layout = Layout::place(
             previous.map(|snapshot| &snapshot.layout),
             &sources,
             options,
+            counter,
             first_seen,
         );
         Self {
@@ -142,6 +157,11 @@ impl Snapshot {
             tree: layout.root().clone(),
             layout,
         }
+    }
+
+    /// Whether every count of tokens in its texts is exact, and INDEX.md folded by exact ones.
+    pub const fn is_counted(&self) -> bool {
+        self.layout.is_counted()
     }
 
     /// The file name under which a server's directory stands in `mcp/` and `.schemas/`.

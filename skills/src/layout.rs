@@ -3,6 +3,7 @@
 //! What did not change keeps its nodes: a directory of the new tree is the very one of the old tree when nothing
 //! below it differs.
 
+mod given;
 mod servers;
 mod skills;
 mod stamp;
@@ -13,13 +14,14 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::sync::Arc;
 
-use crate::catalog::{FirstSeen, IndexOptions, Sources};
-use crate::entry_id::ServerName;
-use crate::index::{self, BytesByThree, Group, TokenCounter};
+use crate::catalog::{EntryOptions, FirstSeen, IndexOptions, Sources};
+use crate::entry_id::{EntryId, ServerName};
+use crate::index::{self, Group, Kind, Line, TokenCounter};
 use crate::names::{Claim, Taken, Ties, allot};
 use crate::problem::{Problem, ProblemKind};
 use crate::tree::{Directory, FileName, Node};
 
+use given::Given;
 pub(crate) use servers::{PlacedServer, about};
 use skills::PlacedSkill;
 use stamp::Stamp;
@@ -36,6 +38,11 @@ pub(crate) struct Layout {
     /// In order of their prefix.
     groups: Vec<Arc<Group>>,
     options: IndexOptions,
+    entries: Arc<BTreeMap<EntryId, EntryOptions>>,
+    /// The revision of the counts that it was made with.
+    counts: u64,
+    index_is_counted: bool,
+    is_counted: bool,
     problems: Vec<Problem>,
     root: Arc<Directory>,
 }
@@ -46,28 +53,34 @@ impl Layout {
         previous: Option<&Self>,
         sources: &Sources,
         options: IndexOptions,
+        counter: &dyn TokenCounter,
         first_seen: &mut dyn FirstSeen,
     ) -> Self {
-        let counter = &BytesByThree;
+        let given = &Given {
+            counter,
+            entries: &sources.entries,
+            same_entries: previous.is_some_and(|layout| layout.entries == sources.entries),
+            same_counts: previous.is_some_and(|layout| layout.counts == counter.revision()),
+        };
         let stamp = &mut Stamp::new(previous.map(|layout| &layout.root), first_seen);
         let mut problems = Vec::new();
-        let servers = place_servers(previous, sources, stamp, counter, &mut problems);
-        let skills = skills::place(
-            previous.map_or(&[], |layout| &layout.skills),
-            &sources.skills,
-            &mut problems,
-            counter,
-        );
-        let skill_groups = skills::groups(previous, &skills, counter);
-        let mut groups: Vec<Arc<Group>> = servers
-            .values()
-            .map(|server| server.content.group.clone())
-            .chain(skill_groups.iter().cloned())
+        let servers = place_servers(previous, sources, stamp, given, &mut problems);
+        let before = previous.map_or(&[][..], |layout| &layout.skills);
+        let skills = skills::place(before, &sources.skills, &mut problems, given);
+        problems.extend(unknown_entries(sources, &servers, &skills));
+        let skill_lines = skills::lines(&skills, given);
+        let of_skills = skills::groups(previous, &skills, &skill_lines, given);
+        let of_servers = servers.values().map(|server| &server.content);
+        let mut groups: Vec<Arc<Group>> = of_servers
+            .filter_map(|content| content.shown_group())
+            .chain(of_skills)
             .collect();
-        groups.sort_by(|a, b| a.prefix().cmp(b.prefix()));
+        groups.extend(headed(previous, &servers, &skill_lines, given));
+        groups.sort_by(|a, b| (a.prefix(), a.kind).cmp(&(b.prefix(), b.kind)));
 
         let mut root = Vec::new();
-        root.extend(index_files(previous, &groups, options, stamp, counter));
+        let (files, index_is_counted) = index_files(previous, &groups, options, stamp, given);
+        root.extend(files);
         root.push(stamp.file("README.md", index::README.into(), None));
         root.push(stamp.volatile_file("CHANGES.md", index::changes(&sources.journal)));
         let mcp = servers.values().map(|server| server.directory.clone());
@@ -76,13 +89,21 @@ impl Layout {
             .values()
             .filter_map(|server| server.content.schemas.clone());
         root.push(stamp.directory(".schemas", schemas.collect()));
-        root.push(skills::directory(&skills, &skill_groups, stamp, counter));
+        root.push(skills::directory(&skills, &skill_lines, stamp));
+        let mut contents = servers.values().map(|server| &server.content);
+        let is_counted = index_is_counted
+            && contents.all(|content| content.is_counted())
+            && skills.iter().all(|skill| skill.is_counted());
         Self {
             root: stamp.root(root),
             servers,
             skills,
             groups,
             options,
+            entries: sources.entries.clone(),
+            counts: counter.revision(),
+            index_is_counted,
+            is_counted,
             problems,
         }
     }
@@ -90,6 +111,11 @@ impl Layout {
     /// The tree that it forms.
     pub(crate) fn root(&self) -> &Arc<Directory> {
         &self.root
+    }
+
+    /// Whether every count that it was made by is exact.
+    pub(crate) const fn is_counted(&self) -> bool {
+        self.is_counted
     }
 
     /// What came up when everything was given its name and its place.
@@ -122,7 +148,7 @@ fn place_servers(
     previous: Option<&Layout>,
     sources: &Sources,
     stamp: &mut Stamp<'_>,
-    counter: &dyn TokenCounter,
+    given: &Given<'_>,
     problems: &mut Vec<Problem>,
 ) -> BTreeMap<ServerName, Arc<PlacedServer>> {
     let claims: Vec<Claim<'_>> = sources
@@ -152,43 +178,103 @@ fn place_servers(
             );
         }
         let previous = previous.and_then(|layout| layout.servers.get(name));
-        let server =
-            PlacedServer::next(previous, server, state, &allotted.file_name, stamp, counter);
+        let server = PlacedServer::next(previous, server, state, &allotted.file_name, stamp, given);
         problems.extend_from_slice(&server.content.problems);
         placed.insert(name.clone(), server);
     }
     placed
 }
 
-/// INDEX.md and ALL.md, which need not be written anew while every group is the same.
+/// The entries that the user put under headings of their own, a group for each heading and kind.
+fn headed(
+    previous: Option<&Layout>,
+    servers: &BTreeMap<ServerName, Arc<PlacedServer>>,
+    skill_lines: &[Line],
+    given: &Given<'_>,
+) -> Vec<Arc<Group>> {
+    let mut by_heading: BTreeMap<(&str, Kind), Vec<&Line>> = BTreeMap::new();
+    let tools = servers.values().flat_map(|server| server.content.lines());
+    let tools = tools.map(|line| (Kind::Tools, line));
+    for (kind, line) in tools.chain(skill_lines.iter().map(|line| (Kind::Skills, line))) {
+        if let Some(heading) = &line.heading {
+            by_heading.entry((heading, kind)).or_default().push(line);
+        }
+    }
+    let groups = by_heading.into_iter().map(|((heading, kind), mut lines)| {
+        lines.sort_by(|a, b| a.id.cmp(&b.id));
+        let lines = lines.into_iter().cloned().collect();
+        let group = Group::headed(heading, kind, lines, given.counter);
+        // The very one of before, so that nothing that lists it is written anew.
+        let mut before = previous.iter().flat_map(|layout| &layout.groups);
+        let same = before.find(|before| before.shows_same(&group));
+        let same = same.filter(|same| given.keeps(same.is_counted()));
+        same.map_or_else(|| Arc::new(group), Arc::clone)
+    });
+    groups.collect()
+}
+
+/// What the user says of entries that do not exist, as far as that is certain: while a server's tools are not known, any
+/// of them may.
+fn unknown_entries(
+    sources: &Sources,
+    servers: &BTreeMap<ServerName, Arc<PlacedServer>>,
+    skills: &[Arc<PlacedSkill>],
+) -> Vec<Problem> {
+    let exists = |id: &EntryId| {
+        let first = id.as_str().split_once('/').map_or("", |(first, _)| first);
+        if RESERVED_SERVERS.contains(&first) {
+            return skills.iter().any(|skill| skill.id == *id);
+        }
+        let server = servers
+            .values()
+            .find(|server| server.content.file_name == first);
+        server.is_some_and(|server| {
+            let tools = &server.content.tools;
+            server.content.server.definitions.is_none() || tools.iter().any(|tool| tool.id == *id)
+        })
+    };
+    let unknown = sources.entries.iter().filter(|(id, _)| !exists(id));
+    let problems = unknown.map(|(id, options)| {
+        let message = format!("`[entries]` names `{id}`, and there is no such entry");
+        let hint = "`shelf list` shows the ids";
+        Problem {
+            location: options.written.clone(),
+            ..Problem::new(ProblemKind::Configuration, message).hint(hint)
+        }
+    });
+    problems.collect()
+}
+
+/// INDEX.md and ALL.md, which need not be written anew while every group is the same, and whether INDEX.md was made by
+/// exact counts.
 fn index_files(
     previous: Option<&Layout>,
     groups: &[Arc<Group>],
     options: IndexOptions,
     stamp: &mut Stamp<'_>,
-    counter: &dyn TokenCounter,
-) -> [(FileName, Node); 2] {
+    given: &Given<'_>,
+) -> ([(FileName, Node); 2], bool) {
     if let Some(previous) = previous
         && previous.options == options
+        && given.keeps(previous.index_is_counted)
         && previous.groups.len() == groups.len()
         && std::iter::zip(&previous.groups, groups).all(|(a, b)| Arc::ptr_eq(a, b))
         && let [Some(overview), Some(all)] =
             [b"INDEX.md".as_slice(), b"ALL.md"].map(|name| previous.root.get(name))
     {
-        return [
+        let files = [
             ((*b"INDEX.md").into(), overview.clone()),
             ((*b"ALL.md").into(), all.clone()),
         ];
+        return (files, previous.index_is_counted);
     }
     let groups: Vec<&Group> = groups.iter().map(Arc::as_ref).collect();
-    [
-        stamp.file(
-            "INDEX.md",
-            index::overview(&groups, options.max_tokens, counter),
-            None,
-        ),
+    let overview = index::overview(&groups, options.max_tokens, given.counter);
+    let files = [
+        stamp.file("INDEX.md", overview.text, None),
         stamp.file("ALL.md", index::all(&groups), None),
-    ]
+    ];
+    (files, overview.is_counted)
 }
 
 /// Two entries, or an entry and the layout, want one name; says who has it and where the other one is now.

@@ -1,5 +1,6 @@
 //! The summary of an entry: one line for an index, and texts of strangers made safe to show.
 
+mod distinct;
 mod prose;
 mod sentence;
 mod visible;
@@ -7,6 +8,7 @@ mod visible;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::distinct::distinguish;
 pub(crate) use self::visible::{is_invisible, visible};
 
 /// The longest summary, in characters.
@@ -35,7 +37,7 @@ fn summarize_once(description: &str) -> String {
     } else {
         first
     };
-    cut(&line)
+    shorten(&line)
 }
 
 /// A text made safe for a terminal or an index: one line, control, ANSI, zero-width and bidi characters removed.
@@ -50,8 +52,8 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
-/// Cuts at a word where there is one in the second half, as scripts without spaces have none.
-fn cut(line: &str) -> String {
+/// At most [`MAX_CHARACTERS`] of a line: cut at a word where there is one in the second half, as scripts without spaces have none.
+pub(crate) fn shorten(line: &str) -> String {
     let Some((limit, _)) = line.char_indices().nth(MAX_CHARACTERS - 1) else {
         return line.to_owned();
     };

@@ -8,16 +8,18 @@ use skills::entry_id::ServerName;
 use skills::problem::Problem;
 
 use super::node::{Fault, Node};
-use super::{Config, ServerConfig, Transport, entry, jsonc, node};
+use super::{Config, ServerConfig, Transport, entry, jsonc, node, words};
 use crate::access_log::Queries;
 
 /// The keys of a whole file.
-const SECTIONS: [&str; 7] = [
+const SECTIONS: [&str; 9] = [
     "servers",
     "mcpServers",
     "skills",
     "discovery",
     "index",
+    "search",
+    "entries",
     "daemon",
     "log",
 ];
@@ -64,6 +66,8 @@ impl Reader<'_> {
                 "skills" => self.skills(value),
                 "discovery" => self.discovery(value),
                 "index" => self.index(value),
+                "search" => self.search(value),
+                "entries" => self.entries(value),
                 "daemon" => self.daemon(value),
                 "log" => self.log(value),
                 // The file of another client may hold anything beside its servers.
@@ -178,6 +182,20 @@ impl Reader<'_> {
             };
             self.note(done);
         }
+        Ok(())
+    }
+
+    fn search(&mut self, node: Node<'_>) -> Result<(), Fault> {
+        let mut faults = Vec::new();
+        self.config.search = words::search(node, &mut faults)?;
+        faults.into_iter().for_each(|fault| self.note(Err(fault)));
+        Ok(())
+    }
+
+    fn entries(&mut self, node: Node<'_>) -> Result<(), Fault> {
+        let mut faults = Vec::new();
+        self.config.entries = words::entries(node, self.path, &mut faults)?.into();
+        faults.into_iter().for_each(|fault| self.note(Err(fault)));
         Ok(())
     }
 

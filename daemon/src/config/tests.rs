@@ -71,6 +71,8 @@ fn both_formats_give_the_same_model() {
           "skills": ["one", { "path": "/two", "name": "team" }, "~/three"],
           "discovery": { "depth": 3, "directories": 50 },
           "index": { "max_tokens": 100 },
+          "search": { "lexical": true, "keywords": { "ticket": ["issue", "bug"] } },
+          "entries": { "a/b": { "summary": "Does b", "keywords": ["c"], "group": "D", "pin": true } },
           "daemon": { "idle": "1m" },
           "log": { "queries": "hash", "values": true, "max_bytes": 1000 } }"#,
     );
@@ -95,6 +97,15 @@ fn both_formats_give_the_same_model() {
         idle = "1m"
         [index]
         max-tokens = 100
+        [search]
+        lexical = true
+        [search.keywords]
+        ticket = ["issue", "bug"]
+        [entries."a/b"]
+        summary = "Does b"
+        keywords = ["c"]
+        group = "D"
+        pin = true
         [log]
         queries = "hash"
         values = true
@@ -123,6 +134,21 @@ fn both_formats_give_the_same_model() {
         assert_eq!(config.skills[1].source.as_deref(), Some("team"));
         assert_eq!((config.limits.depth, config.limits.directories), (3, 50));
         assert_eq!(config.index.max_tokens, 100);
+        let words = vec!["issue".to_owned(), "bug".to_owned()];
+        let search = SearchOptions {
+            keywords: BTreeMap::from([("ticket".to_owned(), words)]),
+            lexical: true,
+        };
+        assert_eq!(config.search, search);
+        let entry = &config.entries["a/b"];
+        let said = EntryOptions {
+            summary: Some("Does b".to_owned()),
+            keywords: vec!["c".to_owned()],
+            group: Some("D".to_owned()),
+            pin: true,
+            written: entry.written.clone(),
+        };
+        assert_eq!(*entry, said);
         assert_eq!(config.daemon.idle, Some(Duration::from_secs(60)));
         let log = LogOptions {
             queries: Queries::Hash,
@@ -131,6 +157,44 @@ fn both_formats_give_the_same_model() {
         };
         assert_eq!(config.log, log);
     }
+}
+
+#[test]
+fn faults_in_the_users_own_words_are_said_where_they_stand_and_take_nothing_else_along() {
+    let config = toml(
+        r#"
+        [search]
+        lexical = 1
+        lexicon = true
+        keywords = { ticket = "issue", "" = ["x"], pr = ["pull", 2], bug = ["issue"] }
+        [entries]
+        "a/c" = "pinned"
+        [entries."a/b"]
+        summary = " "
+        keyword = ["x"]
+        pin = "yes"
+        group = "D"
+        "#,
+    );
+    let said = [
+        "3: `lexical` must be true or false, and is a number",
+        "4: `search` has the unknown key `lexicon`",
+        "5: a word of `search.keywords` is empty",
+        "5: `search.keywords.ticket` must be a list, and is text",
+        "5: a word of `search.keywords.pr` must be text, and is a number",
+        "7: entry `a/c` must be a table, and is text",
+        "9: `summary` of entry `a/b` is empty",
+        "10: entry `a/b` has the unknown key `keyword`",
+        "11: `pin` of entry `a/b` must be true or false, and is text",
+    ];
+    let mut expected: Vec<_> = said.iter().map(|&said| said.to_owned()).collect();
+    let mut found = problems(&config);
+    (expected.sort(), found.sort());
+    assert_eq!(found, expected);
+    let words: Vec<_> = config.search.keywords.keys().collect();
+    assert_eq!(words, ["bug"]);
+    let entry = &config.entries["a/b"];
+    assert_eq!((entry.group.as_deref(), entry.pin), (Some("D"), false));
 }
 
 #[test]
@@ -147,6 +211,8 @@ fn the_example_in_the_documentation_is_read_without_a_problem() {
     assert_eq!(problems(&config), [""; 0]);
     assert_eq!(stdio(&config, "github").env["TOKEN"], "${GITHUB_TOKEN}");
     assert_eq!(config.skills.len(), 2);
+    assert!(config.entries["github/create_issue"].pin);
+    assert_eq!(config.search.keywords["ticket"], ["issue"]);
 }
 
 #[test]

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use skills::problem::{Problem, ProblemKind};
-use skills::search::SearchOptions;
 use skills::server::{Phase, ServerState};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
@@ -18,7 +17,7 @@ use super::output::{self, Watcher};
 use super::sources::Sources;
 use super::{Event, Options, Output, first_listing, identity, internal};
 use crate::access_log::AccessLog;
-use crate::cache::DefinitionCache;
+use crate::cache::{DefinitionCache, TokenCounts};
 use crate::caller::Callers;
 use crate::catalog::{self, Done, Snapshots, SourceUpdate, Updates};
 use crate::config::Config;
@@ -36,6 +35,9 @@ const LOOK_FOR_OLD: Duration = Duration::from_secs(60 * 60);
 
 /// How long the catalog may take to write out what it keeps on disk.
 const END_DEADLINE: Duration = Duration::from_secs(10);
+
+/// How long files that are written once wait for the tokens in them to be counted.
+const COUNT_DEADLINE: Duration = Duration::from_secs(30);
 
 /// A daemon with its catalog complete as far as it is known without starting anything.
 pub(super) struct Daemon {
@@ -70,7 +72,8 @@ impl Daemon {
         let log = AccessLog::open(&directories.state.join("log"), &about.instance, config.log)?;
         let kept = directories.state.join("catalogs");
         let (seen, journal) = (SeenFile::open(&kept, &name)?, Journal::open(&kept, &name)?);
-        let (updates, snapshots) = catalog::start(config.index, seen, journal)
+        let counts = TokenCounts::read(&directories.cache, &name);
+        let (updates, snapshots) = catalog::start(config.index, seen, journal, counts)
             .map_err(|error| internal("the catalog's thread could not be started", &error))?;
 
         let cache = match DefinitionCache::open(&directories.cache, &name) {
@@ -91,7 +94,7 @@ impl Daemon {
         settle(&updates, |done| SourceUpdate::Flush { done }).await;
         Ok(Self {
             about,
-            searcher: Searcher::start(snapshots.clone(), SearchOptions::default()),
+            searcher: Searcher::start(snapshots.clone(), config.search.clone()),
             snapshots,
             updates,
             sources: Arc::new(sources),
@@ -219,12 +222,13 @@ impl Daemon {
 
         if let Some(mut watch) = watch {
             let (sources, shutdown) = (Arc::clone(&self.sources), self.shutdown.clone());
+            let searcher = self.searcher.clone();
             tokio::spawn(async move {
                 while let Some(()) = tokio::select! {
                     change = watch.changed() => change,
                     () = shutdown.cancelled() => None,
                 } {
-                    sources.reload();
+                    sources.reload(&searcher);
                 }
             });
         }
@@ -319,6 +323,7 @@ impl Daemon {
             ));
         }
         settle(&self.updates, |done| SourceUpdate::Flush { done }).await;
+        self.settle_counts().await;
         let tree = Arc::clone(&self.snapshots.current().tree);
         let manifest = identity::manifest_path(&options.surroundings.directories.state, target);
         let report = tokio::task::block_in_place(|| Mirror::open(target, &manifest)?.write(&tree))?;
@@ -349,6 +354,18 @@ impl Daemon {
         Err(Problem::new(ProblemKind::Mount, message)
             .at_file(target, None)
             .hint("see to what the warnings name, and mirror again"))
+    }
+
+    /// Waits until every count of tokens is exact; not for ever, as estimates are better than no files.
+    async fn settle_counts(&self) {
+        let mut generations = self.snapshots.generations();
+        let counted = generations.wait_for(|_| self.snapshots.current().is_counted());
+        tokio::select! {
+            counted = tokio::time::timeout(COUNT_DEADLINE, counted) => if counted.is_err() {
+                tracing::warn!("tokens could not be counted in time, so the indexes have estimates");
+            },
+            () = self.shutdown.cancelled() => {}
+        }
     }
 
     /// What must not be lost is written out last.

@@ -1,6 +1,7 @@
 //! The sources of the catalog as one: the configuration, the servers, the skills.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
@@ -10,6 +11,7 @@ use crate::cache::DefinitionCache;
 use crate::catalog::{SourceUpdate, Updates};
 use crate::config::{Config, Transport};
 use crate::mount_table;
+use crate::searching::Searcher;
 use crate::servers::Servers;
 use crate::skill_source::SkillSource;
 use crate::surroundings::Environment;
@@ -75,22 +77,24 @@ impl Sources {
             .filter(|p| !said(p))
             .cloned()
             .collect();
-        let index = config.index;
         // A closed queue means that the daemon is ending.
-        let _ = self
-            .updates
-            .send(SourceUpdate::Configuration { problems, index });
+        let _ = self.updates.send(SourceUpdate::Configuration {
+            problems,
+            index: config.index,
+            entries: Arc::clone(&config.entries),
+        });
     }
 
     /// Reads the configuration again and takes over what changed. A file that can't be read is said, and what was
     /// configured before stays.
-    pub(super) fn reload(&self) {
+    pub(super) fn reload(&self, searcher: &Searcher) {
         let Some(path) = &self.path else { return };
         match load(Some(path), &self.environment) {
             Ok(config) => {
                 self.servers.configure(&config);
                 self.skills.set_roots(roots(&self.given, &config));
                 self.tell(&config);
+                searcher.set_options(config.search.clone());
                 // Not waited for: a server that is slow to answer must not hold up the next edit.
                 let servers = self.servers.clone();
                 tokio::spawn(async move { servers.refresh().await });

@@ -6,18 +6,18 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::thread;
 
-use super::{Stamp, collision};
+use super::{Given, Stamp, collision};
 use crate::arguments::Validator;
 use crate::definition;
 use crate::entry_id::EntryId;
-use crate::index::{self, Group, Kind, Line, TokenCounter};
+use crate::index::{self, Group, Kind, Line, Tokens};
 use crate::json;
 use crate::names::{Claim, Taken, Ties, allot};
 use crate::problem::Problem;
 use crate::server::{Server, ServerState};
-use crate::summary::summarize;
+use crate::summary::{distinguish, summarize};
 use crate::tool::Tool;
-use crate::tree::{FileName, Node};
+use crate::tree::{Content, FileName, Node};
 
 /// Names that a tool can't have, since the layout's own files stand beside it.
 const RESERVED_TOOLS: &[&str] = &["INDEX", "SERVER", "STATUS"];
@@ -41,7 +41,10 @@ pub(crate) struct ServerContent {
     pub(crate) server: Arc<Server>,
     /// Its tools in order of id.
     pub(crate) tools: Vec<Arc<PlacedTool>>,
-    pub(super) group: Arc<Group>,
+    /// Their lines in the same order; `None` while they are not known yet.
+    lines: Option<Vec<Line>>,
+    /// Those of them that stand under no heading of the user's.
+    group: Arc<Group>,
     /// What is wrong with its tools' names and schemas.
     pub(super) problems: Vec<Problem>,
     /// `.schemas/<server>/`, where there is a tool.
@@ -51,7 +54,7 @@ pub(crate) struct ServerContent {
 }
 
 /// A tool, where it stands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PlacedTool {
     /// Its id.
     pub(crate) id: EntryId,
@@ -61,7 +64,7 @@ pub(crate) struct PlacedTool {
     definition: (FileName, Node),
     schema: (FileName, Node),
     /// What reading the definition costs.
-    tokens: usize,
+    tokens: Tokens,
     /// Why its arguments can't be checked.
     unchecked: Option<Problem>,
 }
@@ -74,12 +77,16 @@ impl PlacedServer {
         state: &ServerState,
         file_name: &str,
         stamp: &mut Stamp<'_>,
-        counter: &dyn TokenCounter,
+        given: &Given<'_>,
     ) -> Arc<Self> {
         // A tool's id begins with the file name, so nothing can be shared under another one.
         let previous = previous.filter(|placed| placed.content.file_name == file_name);
         let content = match previous {
-            Some(placed) if Arc::ptr_eq(&placed.content.server, server) => {
+            Some(placed)
+                if Arc::ptr_eq(&placed.content.server, server)
+                    && given.same_entries
+                    && given.keeps(placed.content.is_counted()) =>
+            {
                 if placed.state == *state {
                     return placed.clone();
                 }
@@ -90,7 +97,7 @@ impl PlacedServer {
                 server,
                 file_name,
                 stamp,
-                counter,
+                given,
             )),
         };
         let mut children = content.children.clone();
@@ -110,26 +117,26 @@ impl ServerContent {
         server: &Arc<Server>,
         file_name: &str,
         stamp: &mut Stamp<'_>,
-        counter: &dyn TokenCounter,
+        given: &Given<'_>,
     ) -> Self {
         let mut problems = Vec::new();
-        let tools = place_tools(previous, server, file_name, stamp, counter, &mut problems);
-        let lines = server.definitions.as_ref().map(|_| {
-            let line = |tool: &Arc<PlacedTool>| Line {
-                id: tool.id.clone(),
-                summary: tool.summary.clone(),
-            };
-            tools.iter().map(line).collect()
+        let tools = place_tools(previous, server, file_name, stamp, given, &mut problems);
+        let lines = server.definitions.as_ref().map(|_| lines(&tools, given));
+        let own = lines.as_ref().map(|lines| {
+            let own = lines.iter().filter(|line| line.heading.is_none());
+            own.cloned().collect()
         });
-        let group = Group::server(file_name, &about(server), lines, counter);
+        let group = Group::server(file_name, &about(server), own, given.counter);
 
         let mut children: Vec<_> = tools.iter().map(|tool| tool.definition.clone()).collect();
         let cost = tools.iter().map(|tool| tool.tokens).sum();
-        children.push(stamp.file(
-            &format!("mcp/{file_name}/INDEX.md"),
-            index::of_groups(&[&group], Kind::Tools, cost, counter),
-            None,
-        ));
+        let index = match (&lines, group.placeholder()) {
+            (None, Some(placeholder)) => placeholder.to_owned(),
+            (lines, _) => {
+                index::of_entries(lines.as_deref().unwrap_or_default(), Kind::Tools, cost)
+            }
+        };
+        children.push(stamp.file(&format!("mcp/{file_name}/INDEX.md"), index, None));
         children.push(stamp.file(
             &format!("mcp/{file_name}/SERVER.md"),
             index::server(server),
@@ -142,12 +149,42 @@ impl ServerContent {
             file_name: file_name.to_owned(),
             server: server.clone(),
             tools,
+            lines,
             group: Arc::new(group),
             problems,
             schemas,
             children,
         }
     }
+}
+
+impl ServerContent {
+    /// The lines of its tools, in order of id.
+    pub(super) fn lines(&self) -> &[Line] {
+        self.lines.as_deref().unwrap_or_default()
+    }
+
+    /// Its group; none when every tool of it stands under a heading of the user's.
+    pub(super) fn shown_group(&self) -> Option<Arc<Group>> {
+        let is_moved = self.group.lines().is_empty() && !self.lines().is_empty();
+        (!is_moved).then(|| Arc::clone(&self.group))
+    }
+
+    pub(super) fn is_counted(&self) -> bool {
+        self.group.is_counted() && self.tools.iter().all(|tool| tool.tokens.is_exact)
+    }
+}
+
+/// The lines of tools, which tell them apart where their descriptions do.
+fn lines(tools: &[Arc<PlacedTool>], given: &Given<'_>) -> Vec<Line> {
+    let summaries = distinguish(
+        tools
+            .iter()
+            .map(|placed| (placed.summary.as_str(), placed.tool.description.as_str())),
+    );
+    std::iter::zip(tools, summaries)
+        .map(|(tool, summary)| given.line(&tool.id, summary))
+        .collect()
 }
 
 /// What a server says of itself, on one line; empty when it says nothing.
@@ -178,7 +215,7 @@ fn place_tools(
     server: &Server,
     server_file_name: &str,
     stamp: &mut Stamp<'_>,
-    counter: &dyn TokenCounter,
+    given: &Given<'_>,
     problems: &mut Vec<Problem>,
 ) -> Vec<Arc<PlacedTool>> {
     let Some(known) = &server.definitions else {
@@ -214,13 +251,13 @@ fn place_tools(
         }
         // What differs in key order or white space alone stays as it was shown.
         match before.get(&id) {
-            Some(same) if same.tool.hash == tool.hash => placed.push(Arc::clone(same)),
+            Some(same) if same.tool.hash == tool.hash => placed.push(same.counted(given)),
             _ => new.push((id, tool)),
         }
     }
     let made = make_all(&new);
     for ((id, tool), made) in new.into_iter().zip(made) {
-        placed.push(PlacedTool::new(id, tool, made, stamp, counter));
+        placed.push(PlacedTool::new(id, tool, made, stamp, given));
     }
     placed.sort_by(|a, b| a.id.cmp(&b.id));
     let unchecked = placed.iter().filter_map(|tool| {
@@ -283,9 +320,9 @@ impl PlacedTool {
         tool: &Arc<Tool>,
         made: Made,
         stamp: &mut Stamp<'_>,
-        counter: &dyn TokenCounter,
+        given: &Given<'_>,
     ) -> Arc<Self> {
-        let tokens = counter.count(&made.definition);
+        let tokens = given.tokens(&made.definition);
         Arc::new(Self {
             summary: made.summary,
             definition: stamp.file(&format!("mcp/{id}.md"), made.definition, Some(&id)),
@@ -294,6 +331,24 @@ impl PlacedTool {
             unchecked: made.unchecked,
             tokens,
             id,
+        })
+    }
+
+    /// The same with its definition counted, where that has become known.
+    fn counted(self: &Arc<Self>, given: &Given<'_>) -> Arc<Self> {
+        if given.keeps(self.tokens.is_exact) {
+            return Arc::clone(self);
+        }
+        let (_, Node::File(file)) = &self.definition else {
+            return Arc::clone(self);
+        };
+        let Content::Bytes(bytes) = &file.content else {
+            return Arc::clone(self);
+        };
+        let tokens = given.tokens(&String::from_utf8_lossy(bytes));
+        Arc::new(Self {
+            tokens,
+            ..self.as_ref().clone()
         })
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use super::{Layout, Stamp, collision};
+use super::{Given, Layout, Stamp, collision};
 use crate::entry_id::EntryId;
-use crate::index::{self, Group, Kind, Line, TokenCounter};
+use crate::index::{self, Group, Kind, Line, Tokens};
 use crate::names::{Claim, Taken, Ties, allot};
 use crate::problem::Problem;
 use crate::skill::Skill;
@@ -26,7 +26,7 @@ pub(crate) struct PlacedSkill {
     file_name: String,
     summary: String,
     /// What reading its SKILL.md costs.
-    tokens: usize,
+    tokens: Tokens,
     /// `skills/<skill>/`: the skill's own tree, each file with the entry that it belongs to.
     directory: Arc<Directory>,
 }
@@ -36,7 +36,7 @@ pub(super) fn place(
     previous: &[Arc<PlacedSkill>],
     skills: &[Arc<Skill>],
     collisions: &mut Vec<Problem>,
-    counter: &dyn TokenCounter,
+    given: &Given<'_>,
 ) -> Vec<Arc<PlacedSkill>> {
     let mut skills: Vec<&Arc<Skill>> = skills.iter().collect();
     skills.sort_by_key(|skill| (skill.precedence, &skill.found));
@@ -81,58 +81,66 @@ pub(super) fn place(
             id,
             allotted.file_name,
             skill,
-            counter,
+            given,
         ));
     }
     placed.sort_by(|a, b| a.id.cmp(&b.id));
     placed
 }
 
+/// The lines of the skills, in order of id.
+pub(super) fn lines(skills: &[Arc<PlacedSkill>], given: &Given<'_>) -> Vec<Line> {
+    skills
+        .iter()
+        .map(|placed| given.line(&placed.id, placed.summary.clone()))
+        .collect()
+}
+
 /// The groups of the skills, one a source; those whose skills are all unchanged are taken from the layout before.
 pub(super) fn groups(
     previous: Option<&Layout>,
     skills: &[Arc<PlacedSkill>],
-    counter: &dyn TokenCounter,
+    lines: &[Line],
+    given: &Given<'_>,
 ) -> Vec<Arc<Group>> {
     if let Some(previous) = previous
+        && given.same_entries
         && same(&previous.skills, skills)
     {
-        let of_skills = previous.groups.iter().filter(|g| g.kind == Kind::Skills);
-        return of_skills.cloned().collect();
+        let of_skills = previous.groups.iter().filter(|group| group.is_source());
+        let of_skills: Vec<_> = of_skills.cloned().collect();
+        if given.keeps(of_skills.iter().all(|group| group.is_counted())) {
+            return of_skills;
+        }
     }
     let mut by_source: BTreeMap<Option<&str>, Vec<Line>> = BTreeMap::new();
-    for placed in skills {
-        let line = Line {
-            id: placed.id.clone(),
-            summary: placed.summary.clone(),
-        };
-        by_source
-            .entry(placed.skill.source.as_deref())
-            .or_default()
-            .push(line);
+    for (placed, line) in std::iter::zip(skills, lines) {
+        if line.heading.is_none() {
+            let source = placed.skill.source.as_deref();
+            by_source.entry(source).or_default().push(line.clone());
+        }
     }
     by_source
         .into_iter()
         .map(|(source, lines)| {
             let source = source.map(crate::names::encode);
-            Arc::new(Group::skills(source.as_deref(), lines, counter))
+            Arc::new(Group::skills(source.as_deref(), lines, given.counter))
         })
         .collect()
 }
 
 /// Whether the two are the very same skills.
 pub(super) fn same(a: &[Arc<PlacedSkill>], b: &[Arc<PlacedSkill>]) -> bool {
-    a.len() == b.len() && std::iter::zip(a, b).all(|(a, b)| Arc::ptr_eq(a, b))
+    a.len() == b.len()
+        && std::iter::zip(a, b).all(|(a, b)| a.id == b.id && Arc::ptr_eq(&a.skill, &b.skill))
 }
 
 /// `skills/`.
 pub(super) fn directory(
     skills: &[Arc<PlacedSkill>],
-    groups: &[Arc<Group>],
+    lines: &[Line],
     stamp: &mut Stamp<'_>,
-    counter: &dyn TokenCounter,
 ) -> (FileName, Node) {
-    let groups: Vec<&Group> = groups.iter().map(Arc::as_ref).collect();
     let cost = skills.iter().map(|placed| placed.tokens).sum();
     let mut children: Vec<_> = skills
         .iter()
@@ -141,28 +149,33 @@ pub(super) fn directory(
             (name, Node::Directory(placed.directory.clone()))
         })
         .collect();
-    let index = index::of_groups(&groups, Kind::Skills, cost, counter);
+    let index = index::of_entries(lines, Kind::Skills, cost);
     children.push(stamp.file("skills/INDEX.md", index, None));
     stamp.directory("skills", children)
 }
 
 impl PlacedSkill {
+    pub(super) const fn is_counted(&self) -> bool {
+        self.tokens.is_exact
+    }
+
     fn next(
         previous: Option<&Arc<Self>>,
         id: EntryId,
         file_name: String,
         skill: &Arc<Skill>,
-        counter: &dyn TokenCounter,
+        given: &Given<'_>,
     ) -> Arc<Self> {
         if let Some(placed) = previous
             && Arc::ptr_eq(&placed.skill, skill)
+            && given.keeps(placed.is_counted())
         {
             return placed.clone();
         }
         let before = previous.map(|placed| (&placed.skill.tree, &placed.directory));
         Arc::new(Self {
             summary: summarize(&skill.description),
-            tokens: counter.count(&String::from_utf8_lossy(&skill.text)),
+            tokens: given.tokens(&String::from_utf8_lossy(&skill.text)),
             directory: belonging_to(&id, &skill.tree, before),
             skill: skill.clone(),
             file_name,

@@ -13,6 +13,7 @@ use super::{Context, call};
 use crate::access_log::reader::{Filter, Reader};
 use crate::access_log::{AccessLog, LogOptions};
 use crate::cache::DefinitionCache;
+use crate::cache::TokenCounts;
 use crate::caller::Caller;
 use crate::catalog;
 use crate::control::connection::Request;
@@ -27,7 +28,13 @@ use crate::surroundings::{Directories, Environment, Surroundings};
 fn context(base: &Path) -> Context {
     let seen = SeenFile::open(base, "test").unwrap();
     let journal = Journal::open(base, "test").unwrap();
-    let (updates, snapshots) = catalog::start(IndexOptions::default(), seen, journal).unwrap();
+    let (updates, snapshots) = catalog::start(
+        IndexOptions::default(),
+        seen,
+        journal,
+        TokenCounts::default(),
+    )
+    .unwrap();
     let surroundings = Surroundings {
         directories: Directories {
             cache: base.join("cache"),
