@@ -72,8 +72,9 @@ pub(super) fn nothing(words: &str, answer: &Answer, place: Option<&Path>) -> Pro
     }
     for server in &answer.servers {
         let _ = write!(hint, "  {}", server.name);
-        if !server.about.is_empty() {
-            let _ = write!(hint, " — {}", server.about);
+        let about = server.about.trim_end_matches('.');
+        if !about.is_empty() {
+            let _ = write!(hint, " — {about}");
         }
         let _ = writeln!(hint, ": {}", browse(&server.name, place));
     }
@@ -196,8 +197,13 @@ mod tests {
             "{problem}"
         );
         assert!(!problem.message.contains('\u{1b}'), "{problem}");
-        insta::assert_snapshot!(problem.hint.unwrap(), @r"");
+        insta::assert_snapshot!(problem.hint.unwrap(), @r"
+        the nearest servers, and how to browse them:
+          a b%2Fc — Letters: ls '/mnt/my tools/mcp/a b%2Fc', shelf list --server 'a b%2Fc'
+          skills: ls '/mnt/my tools/skills', shelf list --kind skill
+        in all lines: grep -i screenshot '/mnt/my tools/ALL.md'
+        ");
         let problem = nothing("--", &Answer::default(), None);
-        insta::assert_snapshot!(problem.hint.unwrap(), @r"");
+        insta::assert_snapshot!(problem.hint.unwrap(), @"in all lines: shelf list | grep -i WORD");
     }
 }
