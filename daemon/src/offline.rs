@@ -12,14 +12,15 @@ use skills::catalog::{FirstSeen, Snapshot, Sources};
 use skills::discovery::{SkillRoot, discover_outside};
 use skills::entry_id::ServerName;
 use skills::problem::Problem;
+use skills::search::{Answer, Case, Evaluation, SearchIndex, SearchOptions, evaluate};
 use skills::server::{Phase, Server, ServerState};
 use skills::skill::Skill;
 
 use crate::cache::{CachedDefinitions, TokenCounts};
 use crate::config::{Config, ServerConfig};
-use crate::control::methods;
+use crate::control::{methods, search};
 use crate::mount_table;
-use crate::protocol::{Description, ListFilter, Listing};
+use crate::protocol::{Description, ListFilter, Listing, Search};
 use crate::run::{configuration_name, load_config, skill_roots};
 use crate::surroundings::Surroundings;
 
@@ -27,6 +28,7 @@ use crate::surroundings::Surroundings;
 #[derive(Debug)]
 pub struct OfflineShelf {
     snapshot: Snapshot,
+    search: SearchOptions,
 }
 
 /// Times are not shown, so none is remembered.
@@ -70,7 +72,10 @@ impl OfflineShelf {
         // A tokenizer is never loaded here: what is not in the cache is an estimate.
         let counts = TokenCounts::read(&surroundings.directories.cache, &name);
         let snapshot = Snapshot::build_counted(None, sources, index, &counts, seen);
-        Ok(Self { snapshot })
+        Ok(Self {
+            snapshot,
+            search: config.search,
+        })
     }
 
     /// What it was made into.
@@ -84,6 +89,26 @@ impl OfflineShelf {
     /// When the filter names a server that is not configured.
     pub fn list(&self, filter: &ListFilter) -> Result<Listing, Problem> {
         methods::list(&self.snapshot, filter)
+    }
+
+    /// What answers some words, as a daemon would answer. There is no waiting here: nobody asks a server.
+    ///
+    /// # Errors
+    /// When the search is about a server that is not configured.
+    pub fn search(&self, asked: &Search) -> Result<Answer, Problem> {
+        let options = SearchOptions {
+            // What no ranker asks for need not be made.
+            lexical: self.search.lexical || asked.lexical,
+            ..self.search.clone()
+        };
+        let index = SearchIndex::build(None, &self.snapshot, &options);
+        search::search(&index, &self.snapshot, asked)
+    }
+
+    /// How well search answers requests whose answers are known, as a daemon would measure it.
+    pub fn evaluate(&self, cases: &[Case]) -> Evaluation {
+        let index = SearchIndex::build(None, &self.snapshot, &self.search);
+        evaluate(&index, cases)
     }
 
     /// An entry in full, as a daemon would describe it.
