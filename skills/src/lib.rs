@@ -4,6 +4,7 @@
 //! This crate must not know async, the network, FUSE, the environment or the home directory.
 
 pub mod arguments;
+pub mod brief;
 pub mod catalog;
 pub mod definition;
 pub mod discovery;
