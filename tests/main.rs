@@ -7,6 +7,7 @@
 )]
 
 mod alone;
+mod briefing;
 mod calling;
 mod catalog;
 mod changes;

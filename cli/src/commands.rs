@@ -1,5 +1,6 @@
 //! The command line: one file a command, each with its arguments, whose comments are the help, and one function.
 
+mod brief;
 mod call;
 mod eval;
 mod list;
@@ -53,6 +54,7 @@ enum Command {
     List(list::Arguments),
     Show(show::Arguments),
     Call(call::Arguments),
+    Brief(brief::Arguments),
     Log(log::Arguments),
     Eval(eval::Arguments),
 }
@@ -89,6 +91,7 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::List(arguments) => list::run(&arguments, environment, ui),
         Command::Show(arguments) => show::run(&arguments, environment, ui),
         Command::Call(arguments) => call::run(&arguments, environment, ui),
+        Command::Brief(arguments) => brief::run(&arguments, environment, ui),
         Command::Log(arguments) => log::run(&arguments, environment, ui),
         Command::Eval(arguments) => eval::run(&arguments, environment, ui),
     }

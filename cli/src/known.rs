@@ -73,6 +73,14 @@ impl Known {
         }
     }
 
+    /// The overview in at most so many bytes.
+    pub(crate) fn overview(&mut self, max_bytes: usize) -> Result<String, Problem> {
+        match self {
+            Self::Running(client) => client.overview(max_bytes),
+            Self::Offline(shelf) => Ok(shelf.snapshot().overview_in_bytes(max_bytes)),
+        }
+    }
+
     /// Where the tree is shown, if it is.
     pub(crate) fn place(&mut self) -> Option<PathBuf> {
         match self {

@@ -20,8 +20,8 @@ use skills::problem::{Problem, ProblemKind};
 
 use crate::protocol::{
     self, Answer, Call, CallReply, Describe, Description, ErrorObject, Evaluate, Evaluation, Hello,
-    ListFilter, Listing, Load, Loaded, Message, Nothing, PayloadFile, Progress, Search, Status,
-    Welcome, method,
+    ListFilter, Listing, Load, Loaded, Message, Nothing, Overview, PayloadFile, Progress, Search,
+    Status, Welcome, method,
 };
 use link::{Link, Received};
 
@@ -192,6 +192,14 @@ impl Client {
     /// What the daemon answers, or that it does not.
     pub fn load(&mut self, load: &Load) -> Result<Loaded, Problem> {
         self.ask(method::LOAD, load)
+    }
+
+    /// Asks for the overview of what is on the shelf in at most so many bytes.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn overview(&mut self, max_bytes: usize) -> Result<String, Problem> {
+        self.ask(method::OVERVIEW, &Overview { max_bytes })
     }
 
     /// Asks the daemon to unmount and end; it answers before it does.

@@ -180,6 +180,10 @@ impl connection::Service for Context {
                     entries: entries.collect::<Result<_, _>>()?,
                 })
             }
+            method::OVERVIEW => {
+                let asked: crate::protocol::Overview = parameters(&request)?;
+                answer(&snapshot.overview_in_bytes(asked.max_bytes))
+            }
             method::CALL => {
                 let mut asked: crate::protocol::Call = parameters(&request)?;
                 let started = Instant::now();

@@ -37,6 +37,8 @@ pub mod method {
     pub const EVALUATE: &str = "evaluate";
     /// [`Load`](super::Load) → [`Loaded`](super::Loaded).
     pub const LOAD: &str = "load";
+    /// [`Overview`](super::Overview) → a text.
+    pub const OVERVIEW: &str = "overview";
     /// [`Call`](super::Call) → [`CallReply`](super::CallReply).
     pub const CALL: &str = "call";
     /// A notification to the caller: [`Progress`](super::Progress).
@@ -423,6 +425,13 @@ pub struct Load {
 pub struct Loaded {
     /// The definitions.
     pub entries: Vec<Description>,
+}
+
+/// A request for what INDEX.md would say if its budget were so many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overview {
+    /// The budget; the first line stands whatever it is.
+    pub max_bytes: usize,
 }
 
 /// A call.

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use crate::entry_id::{EntryId, ServerName};
-use crate::index::{TokenCounter, Uncounted};
+use crate::index::{self, TokenCounter, Uncounted};
 use crate::layout::Layout;
 use crate::problem::{Location, Problem, ProblemKind};
 use crate::server::{Phase, Server, ServerState};
@@ -182,6 +182,12 @@ impl Snapshot {
             .collect();
         lines.sort_by_key(|(id, _)| *id);
         lines.into_iter()
+    }
+
+    /// What INDEX.md would say if its budget were so many bytes.
+    pub fn overview_in_bytes(&self, max_bytes: usize) -> String {
+        let groups: Vec<_> = self.layout.groups().iter().map(AsRef::as_ref).collect();
+        index::overview_in_bytes(&groups, max_bytes)
     }
 
     /// Every problem: those of the sources, then those of names and definitions, then the servers that failed.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::entry_id::EntryId;
 
 pub(crate) use group::Group;
-pub(crate) use overview::overview;
+pub(crate) use overview::{overview, overview_in_bytes};
 pub(crate) use texts::{README, changes, server, status};
 pub(crate) use tokens::Tokens;
 pub use tokens::{TokenCounter, Uncounted};

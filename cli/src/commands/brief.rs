@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let mut text = brief(&place);
     if let (Some(budget), Some(known)) = (arguments.with_index, &mut known) {
         text.push('\n');
-        text.push_str(&known.overview(budget)?);
+        text.push_str(&known.overview(budget as usize)?);
     }
     match &arguments.write {
         None => Ok(ui.text(&text)?),

@@ -8,7 +8,7 @@ use crate::entry_id::EntryId;
 const MOST_PLACES: usize = 3;
 
 /// A group with its entries, and what it costs in each form in which an overview may show it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Group {
     /// What its entries are.
     pub(crate) kind: Kind,
@@ -31,7 +31,7 @@ pub(crate) struct Group {
 }
 
 /// A text and what it costs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Counted {
     pub(super) text: String,
     pub(super) tokens: Tokens,
@@ -139,24 +139,42 @@ impl Group {
                 (bare + "\n", described + "\n")
             }
         };
+        let counted = |text| Counted {
+            text,
+            tokens: Tokens::NONE,
+        };
         let mut group = Self {
             kind,
             prefix,
             is_headed,
-            described: Counted::new(described, counter),
-            bare: Counted::new(bare, counter),
+            described: counted(described),
+            bare: counted(bare),
             lines_cost: Tokens::NONE,
             names_cost: Tokens::NONE,
             pinned_costs: Vec::new(),
             lines,
         };
-        let cost = |line: &Line| Tokens::of(&line.to_string(), counter);
-        let (pinned, others): (Vec<_>, Vec<_>) = group.lines().iter().partition(|line| line.pin);
-        let lines_cost = others.into_iter().map(cost).sum();
-        group.pinned_costs = pinned.into_iter().map(cost).collect();
-        group.lines_cost = lines_cost;
-        group.names_cost = Tokens::of(&group.names(), counter);
+        group.measure(counter);
         group
+    }
+
+    /// The same group, with what it costs by another measure.
+    pub(super) fn measured_by(&self, counter: &dyn TokenCounter) -> Self {
+        let mut group = self.clone();
+        group.measure(counter);
+        group
+    }
+
+    fn measure(&mut self, counter: &dyn TokenCounter) {
+        for own in [&mut self.described, &mut self.bare] {
+            own.tokens = Tokens::of(&own.text, counter);
+        }
+        let cost = |line: &Line| Tokens::of(&line.to_string(), counter);
+        let (pinned, others): (Vec<_>, Vec<_>) = self.lines().iter().partition(|line| line.pin);
+        let lines_cost = others.into_iter().map(cost).sum();
+        self.pinned_costs = pinned.into_iter().map(cost).collect();
+        self.lines_cost = lines_cost;
+        self.names_cost = Tokens::of(&self.names(), counter);
     }
 
     /// What the ids of its entries begin with, or its heading.

@@ -74,6 +74,29 @@ pub(crate) fn overview(
     }
 }
 
+/// The overview in at most so many bytes: for a text whose reader has another budget than that of INDEX.md.
+pub(crate) fn overview_in_bytes(groups: &[&Group], max_bytes: usize) -> String {
+    let groups: Vec<Group> = groups
+        .iter()
+        .map(|group| group.measured_by(&Bytes))
+        .collect();
+    let groups: Vec<&Group> = groups.iter().collect();
+    overview(&groups, max_bytes, &Bytes).text
+}
+
+/// Measures texts by their bytes, which needs no tokenizer.
+struct Bytes;
+
+impl TokenCounter for Bytes {
+    fn count(&self, text: &str) -> Option<usize> {
+        Some(text.len())
+    }
+
+    fn revision(&self) -> u64 {
+        0
+    }
+}
+
 /// The pinned entries with what their lines cost: the skills, then the tools, each in order of id.
 fn pinned<'a>(groups: &[&'a Group]) -> Vec<(&'a Line, Tokens)> {
     let mut pinned: Vec<(&Line, Tokens)> = groups
