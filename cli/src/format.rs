@@ -2,6 +2,7 @@
 //!
 //! It knows what is asked of the daemon, not how a form is written: that is `skills::formats`.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -62,7 +63,9 @@ pub(crate) enum Format<'a> {
 impl FormatOptions {
     /// The form that was asked for.
     pub(crate) fn chosen(&self) -> Result<Format<'_>, Problem> {
-        let name = self.format.unwrap_or(if self.json { Name::Json } else { Name::Text });
+        let name = self
+            .format
+            .unwrap_or(if self.json { Name::Json } else { Name::Text });
         let call_id = self.call_id.as_deref();
         if call_id.is_some() && name != Name::Openai {
             return Err(usage("--call-id belongs to --format openai"));
@@ -98,28 +101,34 @@ pub(crate) fn hand_out(
     ui: &Ui,
 ) -> CommandResult {
     let descriptions = descriptions(known, wanted, format, occasion)?;
-    let mount_point = match descriptions.iter().any(|description| description.skill.is_some()) {
-        true => known.mount_point()?,
-        false => None,
+    let has_skills = descriptions
+        .iter()
+        .any(|description| description.skill.is_some());
+    let mount_point = if has_skills {
+        known.mount_point()?
+    } else {
+        None
     };
     let left_out = wanted.len() - descriptions.len();
+    let items = descriptions
+        .into_iter()
+        .map(|description| item(description, mount_point.as_deref()))
+        .collect::<Result<Vec<_>, _>>()?;
+    print(&items, format, occasion, ui)?;
     if left_out > 0 {
         ui.note(&formats::without_skills(left_out));
     }
-    print(descriptions, mount_point.as_deref(), format, occasion, ui)
+    Ok(())
 }
 
-/// Prints what was described already. A skill is located in the mount where there is one, since reads are logged there.
+/// Prints entries in a form that has whole definitions.
 pub(crate) fn print(
-    descriptions: Vec<Description>,
-    mount_point: Option<&Path>,
+    items: &[Item],
     format: formats::Format<'_>,
     occasion: Occasion<'_>,
     ui: &Ui,
-) -> CommandResult {
-    let items = descriptions.into_iter().map(|description| item(description, mount_point));
-    let items = items.collect::<Result<Vec<_>, _>>()?;
-    let rendered = formats::render(format, occasion, &items);
+) -> io::Result<()> {
+    let rendered = formats::render(format, occasion, items);
     ui.text(&rendered.text)?;
     for note in &rendered.notes {
         ui.note(note);
@@ -134,13 +143,18 @@ fn descriptions(
     format: formats::Format<'_>,
     occasion: Occasion<'_>,
 ) -> Result<Vec<Description>, Problem> {
-    let taken: Vec<_> = wanted.iter().filter(|entry| format.takes(entry.kind)).collect();
+    let taken: Vec<_> = wanted
+        .iter()
+        .filter(|entry| format.takes(entry.kind))
+        .collect();
     // Of a skill its description alone is given, which is no reading of it.
     let is_read = |entry: &Wanted| {
         entry.kind == EntryKind::Tool && format.shows_model(occasion, entry.pinned)
     };
     let read = taken.iter().filter(|entry| is_read(entry));
-    let mut loaded = known.load(read.map(|entry| entry.id.to_string()).collect())?.into_iter();
+    let mut loaded = known
+        .load(read.map(|entry| entry.id.to_string()).collect())?
+        .into_iter();
     let mut all = Vec::with_capacity(taken.len());
     for entry in taken {
         let description = match is_read(entry) {
@@ -155,10 +169,15 @@ fn descriptions(
     Ok(all)
 }
 
-fn item(description: Description, mount_point: Option<&Path>) -> Result<Item, Problem> {
+/// An entry as it was described. A skill is located in the mount where there is one, since reads are logged there.
+pub(crate) fn item(description: Description, mount_point: Option<&Path>) -> Result<Item, Problem> {
     let content = match (description.tool, description.skill) {
         (Some(tool), _) => Content::Tool {
-            tool: Box::new(Tool::parse(&ServerName::new(&tool.server), 0, Arc::from(tool.raw))?),
+            tool: Box::new(Tool::parse(
+                &ServerName::new(&tool.server),
+                0,
+                Arc::from(tool.raw),
+            )?),
             about: tool.about,
         },
         (None, Some(skill)) => {
@@ -171,8 +190,15 @@ fn item(description: Description, mount_point: Option<&Path>) -> Result<Item, Pr
             }
         }
         (None, None) => {
-            return Err(usage(format!("`{}` has no definition to give", description.id)));
+            return Err(usage(format!(
+                "`{}` has no definition to give",
+                description.id
+            )));
         }
     };
-    Ok(Item { id: description.id, pinned: description.pinned, content })
+    Ok(Item {
+        id: description.id,
+        pinned: description.pinned,
+        content,
+    })
 }

@@ -141,7 +141,10 @@ impl Item {
 
     /// The part of the id before the slash, and the part behind it.
     fn parts(&self) -> (&str, &str) {
-        self.id.as_str().split_once('/').unwrap_or(("", self.id.as_str()))
+        self.id
+            .as_str()
+            .split_once('/')
+            .unwrap_or(("", self.id.as_str()))
     }
 }
 

@@ -8,7 +8,7 @@ use skills::formats::{self, Occasion};
 
 use crate::environment::Environment;
 use crate::error::{CommandResult, usage};
-use crate::format::{Format, FormatOptions, print};
+use crate::format::{Format, FormatOptions, item, print};
 use crate::known::Known;
 use crate::selection::{Which, target};
 use crate::ui::Ui;
@@ -72,30 +72,47 @@ fn definitions(
     environment: &Environment,
     ui: &Ui,
 ) -> CommandResult {
-    let mut shelves = Vec::new();
+    let mut shelves: Vec<Known> = Vec::new();
+    let mut usual = None;
+    let mut found = Vec::with_capacity(arguments.entries.len());
     for entry in &arguments.entries {
         let target = target(entry, environment)?;
-        let mut known = Known::find(&arguments.which, environment, target.path.as_deref())?;
-        let description = known.glance(&target.entry)?;
+        let path = target.path.as_deref();
+        let shelf = match usual {
+            Some(shelf) if path.is_none() => shelf,
+            _ => {
+                shelves.push(Known::find(&arguments.which, environment, path)?);
+                shelves.len() - 1
+            }
+        };
+        if path.is_none() {
+            usual = Some(shelf);
+        }
+        let description = shelves[shelf].glance(&target.entry)?;
         if !format.takes(description.kind) {
-            let message = format!("`{}` is a skill, and this format knows tools alone", description.id);
-            return Err(usage(message)
-                .hint(format!("read it: shelf show {}", description.id))
-                .into());
+            let problem = usage(format!(
+                "`{}` is a skill, and this format knows tools alone",
+                description.id
+            ));
+            let hint = format!("read it: shelf show {}", description.id);
+            return Err(problem.hint(hint).into());
         }
-        shelves.push((known, description));
+        found.push((shelf, description));
     }
-    let mut mount_point = None;
-    let mut descriptions = Vec::with_capacity(shelves.len());
-    for (mut known, description) in shelves {
+    let mut items = Vec::with_capacity(found.len());
+    for (shelf, description) in found {
+        let known = &mut shelves[shelf];
         if description.kind == EntryKind::Tool {
-            descriptions.extend(known.load(vec![description.id.to_string()])?);
+            let id = description.id.to_string();
+            for loaded in known.load(vec![id])? {
+                items.push(item(loaded, None)?);
+            }
         } else {
-            mount_point = known.mount_point()?;
-            descriptions.push(description);
+            let mount_point = known.mount_point()?;
+            items.push(item(description, mount_point.as_deref())?);
         }
     }
-    print(descriptions, mount_point.as_deref(), format, Occasion::Show, ui)
+    Ok(print(&items, format, Occasion::Show, ui)?)
 }
 
 fn schema(description: &Description) -> Result<String, skills::problem::Problem> {

@@ -49,12 +49,22 @@ struct Reference {
     tool_name: String,
 }
 
-pub(super) fn definitions(occasion: Occasion<'_>, items: &[Item], notes: &mut Vec<String>) -> String {
-    let tools: Vec<_> = items.iter().filter_map(|item| definition(item, notes)).collect();
-    let references = tools.iter().filter(|tool| tool.defer_loading).map(|tool| Reference {
-        kind: "tool_reference",
-        tool_name: tool.name.clone(),
-    });
+pub(super) fn definitions(
+    occasion: Occasion<'_>,
+    items: &[Item],
+    notes: &mut Vec<String>,
+) -> String {
+    let tools: Vec<_> = items
+        .iter()
+        .filter_map(|item| definition(item, notes))
+        .collect();
+    let references = tools
+        .iter()
+        .filter(|tool| tool.defer_loading)
+        .map(|tool| Reference {
+            kind: "tool_reference",
+            tool_name: tool.name.clone(),
+        });
     let tool_result_content = match occasion {
         Occasion::List => None,
         Occasion::Search(_) | Occasion::Show => Some(references.collect()),
@@ -66,14 +76,23 @@ pub(super) fn definitions(occasion: Occasion<'_>, items: &[Item], notes: &mut Ve
         );
     }
     if tools.len() > MAX_TOOLS {
-        notes.push(format!("the API takes {MAX_TOOLS} tools at most, these are {}", tools.len()));
+        notes.push(format!(
+            "the API takes {MAX_TOOLS} tools at most, these are {}",
+            tools.len()
+        ));
     }
     if tool_result_content.is_some() {
         for tool in tools.iter().filter(|tool| !tool.defer_loading) {
-            notes.push(format!("{} is pinned, and so loaded from the start: there is no reference to it", tool.name));
+            notes.push(format!(
+                "{} is pinned, and so loaded from the start: there is no reference to it",
+                tool.name
+            ));
         }
     }
-    line(&Definitions { tools, tool_result_content })
+    line(&Definitions {
+        tools,
+        tool_result_content,
+    })
 }
 
 fn definition<'a>(item: &'a Item, notes: &mut Vec<String>) -> Option<Definition<'a>> {
@@ -89,7 +108,11 @@ fn definition<'a>(item: &'a Item, notes: &mut Vec<String>) -> Option<Definition<
         }
     };
     if !adapted.changes.is_empty() {
-        notes.push(format!("{}: as the API asks, {}", item.id, adapted.changes.join("; ")));
+        notes.push(format!(
+            "{}: as the API asks, {}",
+            item.id,
+            adapted.changes.join("; ")
+        ));
     }
     Some(Definition {
         name: names::of(&item.id),

@@ -23,7 +23,12 @@ struct Meta<'a> {
 }
 
 pub(super) fn tools(items: &[Item]) -> String {
-    let tools = items.iter().filter_map(|item| Some((&item.id, &*item.tool()?.0.raw)));
+    let tools = items
+        .iter()
+        .filter_map(|item| Some((&item.id, &*item.tool()?.0.raw)));
     let (ids, tools) = tools.unzip();
-    line(&ToolList { tools, meta: Meta { ids } })
+    line(&ToolList {
+        tools,
+        meta: Meta { ids },
+    })
 }

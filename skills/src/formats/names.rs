@@ -27,7 +27,11 @@ const LETTERS: usize = 12;
 pub fn of(id: &EntryId) -> String {
     let (server, tool) = id.as_str().split_once('/').unwrap_or(("", id.as_str()));
     let plain = format!("{PREFIX}{server}__{tool}");
-    if tells_server(server) && plain.bytes().all(is_valid) && plain.len() <= MAX_BYTES && !ends_in_hash(&plain) {
+    if tells_server(server)
+        && plain.bytes().all(is_valid)
+        && plain.len() <= MAX_BYTES
+        && !ends_in_hash(&plain)
+    {
         return plain;
     }
     let mut name: String = plain.chars().map(replaced).collect();
@@ -78,7 +82,9 @@ fn ends_in_hash(name: &str) -> bool {
     let bytes = name.as_bytes();
     bytes.len().checked_sub(LETTERS).is_some_and(|end| {
         bytes[..end].ends_with(MARK.as_bytes())
-            && bytes[end..].iter().all(|byte| matches!(byte, b'a'..=b'z' | b'2'..=b'7'))
+            && bytes[end..]
+                .iter()
+                .all(|byte| matches!(byte, b'a'..=b'z' | b'2'..=b'7'))
     })
 }
 
@@ -103,10 +109,25 @@ mod tests {
     #[test]
     fn what_says_too_little_gets_a_hash() {
         let long = format!("server/{}", "x".repeat(60));
-        for other in ["a b/c", "a/b.c", "a__b/c", "a_/b", "ü/b", "a/b~abcdef", &long] {
+        for other in [
+            "a b/c",
+            "a/b.c",
+            "a__b/c",
+            "a_/b",
+            "ü/b",
+            "a/b~abcdef",
+            &long,
+        ] {
             let name = of(&id(other));
-            assert_eq!(name.len(), name.rfind("--").unwrap() + 2 + LETTERS, "{name}");
-            assert!(name.len() <= MAX_BYTES && name.starts_with("mcp__"), "{name}");
+            assert_eq!(
+                name.len(),
+                name.rfind("--").unwrap() + 2 + LETTERS,
+                "{name}"
+            );
+            assert!(
+                name.len() <= MAX_BYTES && name.starts_with("mcp__"),
+                "{name}"
+            );
         }
         assert!(of_server("a b").starts_with("mcp__a_b__--"));
     }
@@ -127,7 +148,14 @@ mod tests {
         for id in &ids {
             assert_eq!(id_of(&of(id), &ids), Some(id));
         }
-        for name in ["a/b", "mcp__a__", "mcp__A__b", "mcp__a__b_c", "mcp__a__b ", "a__b"] {
+        for name in [
+            "a/b",
+            "mcp__a__",
+            "mcp__A__b",
+            "mcp__a__b_c",
+            "mcp__a__b ",
+            "a__b",
+        ] {
             assert_eq!(id_of(name, &ids), None, "{name}");
         }
     }

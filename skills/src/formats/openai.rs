@@ -59,14 +59,22 @@ struct Function<'a> {
     strict: bool,
 }
 
-pub(super) fn definitions(call_id: Option<&str>, items: &[Item], notes: &mut Vec<String>) -> String {
+pub(super) fn definitions(
+    call_id: Option<&str>,
+    items: &[Item],
+    notes: &mut Vec<String>,
+) -> String {
     let Some(call_id) = call_id else {
         let functions = items.iter().filter_map(|item| function(item, false, notes));
-        return line(&Definitions { tools: functions.collect() });
+        return line(&Definitions {
+            tools: functions.collect(),
+        });
     };
     let mut namespaces: Vec<(&str, Namespace<'_>)> = Vec::new();
     for item in items {
-        let Some(function) = function(item, true, notes) else { continue };
+        let Some(function) = function(item, true, notes) else {
+            continue;
+        };
         let (server, _) = item.parts();
         match namespaces.iter_mut().find(|(name, _)| *name == server) {
             Some((_, namespace)) => namespace.tools.push(function),
@@ -78,7 +86,10 @@ pub(super) fn definitions(call_id: Option<&str>, items: &[Item], notes: &mut Vec
         execution: "client",
         call_id,
         status: "completed",
-        tools: namespaces.into_iter().map(|(_, namespace)| namespace).collect(),
+        tools: namespaces
+            .into_iter()
+            .map(|(_, namespace)| namespace)
+            .collect(),
     })
 }
 
@@ -96,12 +107,20 @@ fn namespace<'a>(item: &Item, server: &str, function: Function<'a>) -> Namespace
     }
 }
 
-fn function<'a>(item: &'a Item, defer_loading: bool, notes: &mut Vec<String>) -> Option<Function<'a>> {
+fn function<'a>(
+    item: &'a Item,
+    defer_loading: bool,
+    notes: &mut Vec<String>,
+) -> Option<Function<'a>> {
     let (tool, _) = item.tool()?;
     // Nothing is refused for the names of its parameters.
     let adapted = adapt(&tool.input_schema, RULES).ok()?;
     if !adapted.changes.is_empty() {
-        notes.push(format!("{}: as the API asks, {}", item.id, adapted.changes.join("; ")));
+        notes.push(format!(
+            "{}: as the API asks, {}",
+            item.id,
+            adapted.changes.join("; ")
+        ));
     }
     Some(Function {
         kind: "function",

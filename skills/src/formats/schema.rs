@@ -76,14 +76,21 @@ pub(super) fn adapt<'a>(schema: &'a RawValue, rules: Rules) -> Result<Adapted<'a
         changes.push("`properties` were added".to_owned());
     }
     if !refused.is_empty() {
-        let names: Vec<_> = refused.iter().map(|(key, _)| format!("`{}`", key.decode())).collect();
+        let names: Vec<_> = refused
+            .iter()
+            .map(|(key, _)| format!("`{}`", key.decode()))
+            .collect();
         changes.push(format!(
             "{} at the top level went into the description",
             names.join(", ")
         ));
     }
     if changes.is_empty() {
-        return Ok(Adapted { schema: Cow::Borrowed(schema), condition: None, changes });
+        return Ok(Adapted {
+            schema: Cow::Borrowed(schema),
+            condition: None,
+            changes,
+        });
     }
 
     let has_more = parameters.found.len() > declared_count;
@@ -110,7 +117,10 @@ fn condition(refused: &[&(JsonString<'_>, Json<'_>)]) -> Option<String> {
     if refused.is_empty() {
         return None;
     }
-    let members: Vec<Member<'_>> = refused.iter().map(|(key, value)| (key.raw(), value.compact())).collect();
+    let members: Vec<Member<'_>> = refused
+        .iter()
+        .map(|(key, value)| (key.raw(), value.compact()))
+        .collect();
     Some(format!(
         "The arguments must also match this JSON Schema: {}",
         object(&members)
@@ -132,7 +142,8 @@ struct Parameters<'a> {
 impl<'a> Parameters<'a> {
     /// Takes a parameter of the schema itself: whatever an alternative says of it holds beside that.
     fn declare(&mut self, key: JsonString<'a>, schema: &Json<'a>) {
-        self.found.push((key, vec![Cow::Borrowed(schema.raw())], true));
+        self.found
+            .push((key, vec![Cow::Borrowed(schema.raw())], true));
     }
 
     /// Takes the parameters of an alternative, and of those that it consists of or refers to.
@@ -140,11 +151,19 @@ impl<'a> Parameters<'a> {
         if depth > MAX_DEPTH {
             return;
         }
-        for (key, value) in schema.get("properties").and_then(Json::members).unwrap_or_default() {
+        for (key, value) in schema
+            .get("properties")
+            .and_then(Json::members)
+            .unwrap_or_default()
+        {
             self.add(*key, value);
         }
         for keyword in ["allOf", "anyOf", "oneOf"] {
-            for part in schema.get(keyword).and_then(Json::elements).unwrap_or_default() {
+            for part in schema
+                .get(keyword)
+                .and_then(Json::elements)
+                .unwrap_or_default()
+            {
                 self.gather(part, root, depth + 1);
             }
         }
@@ -156,7 +175,10 @@ impl<'a> Parameters<'a> {
     }
 
     fn add(&mut self, key: JsonString<'a>, schema: &Json<'a>) {
-        let known = self.found.iter_mut().find(|(known, ..)| known.decode() == key.decode());
+        let known = self
+            .found
+            .iter_mut()
+            .find(|(known, ..)| known.decode() == key.decode());
         match known {
             Some((_, _, true)) => {}
             Some((_, schemas, _)) => {
@@ -194,7 +216,10 @@ fn within<'j, 'a>(root: &'j Json<'a>, reference: &str) -> Option<&'j Json<'a>> {
 }
 
 fn object(members: &[Member<'_>]) -> String {
-    let members: Vec<_> = members.iter().map(|(key, value)| format!("{key}:{value}")).collect();
+    let members: Vec<_> = members
+        .iter()
+        .map(|(key, value)| format!("{key}:{value}"))
+        .collect();
     format!("{{{}}}", members.join(","))
 }
 

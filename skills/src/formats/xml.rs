@@ -32,7 +32,12 @@ pub fn call_error(error: &CallError<'_>) -> String {
         element(&mut out, "  ", "hint", hint);
     }
     if let Some(parameters) = error.parameters {
-        element(&mut out, "  ", "parameters", &Json::parse(parameters).compact());
+        element(
+            &mut out,
+            "  ",
+            "parameters",
+            &Json::parse(parameters).compact(),
+        );
     }
     out + "</tool-call-error>\n"
 }
@@ -45,11 +50,17 @@ pub(super) fn entries(occasion: Occasion<'_>, items: &[Item]) -> String {
     let (open, close) = match occasion {
         Occasion::Search(words) => {
             let query = attribute(words);
-            let open = format!("<search-results query=\"{query}\" count=\"{}\">\n", items.len());
+            let open = format!(
+                "<search-results query=\"{query}\" count=\"{}\">\n",
+                items.len()
+            );
             (open, "</search-results>\n")
         }
         _ if tools.is_empty() && !skills.is_empty() => (String::new(), ""),
-        _ => (format!("<entries count=\"{}\">\n", items.len()), "</entries>\n"),
+        _ => (
+            format!("<entries count=\"{}\">\n", items.len()),
+            "</entries>\n",
+        ),
     };
     let indent = if open.is_empty() { "" } else { "  " };
     let mut out = open;
@@ -64,10 +75,18 @@ fn tool(out: &mut String, indent: &str, item: &Item) {
     let Some((tool, _)) = item.tool() else { return };
     let (namespace, name) = item.parts();
     let (name, namespace) = (attribute(name), attribute(namespace));
-    write(out, format_args!("{indent}<tool name=\"{name}\" namespace=\"{namespace}\">\n"));
+    write(
+        out,
+        format_args!("{indent}<tool name=\"{name}\" namespace=\"{namespace}\">\n"),
+    );
     let inner = format!("{indent}  ");
     element(out, &inner, "description", description(tool));
-    element(out, &inner, "parameters", &Json::parse(&tool.input_schema).compact());
+    element(
+        out,
+        &inner,
+        "parameters",
+        &Json::parse(&tool.input_schema).compact(),
+    );
     write(out, format_args!("{indent}</tool>\n"));
 }
 
@@ -79,7 +98,13 @@ fn available_skills(out: &mut String, indent: &str, skills: &[&Item]) {
     write(out, format_args!("{indent}<available_skills>\n"));
     let inner = format!("{indent}    ");
     for item in skills {
-        let Content::Skill { description, location } = &item.content else { continue };
+        let Content::Skill {
+            description,
+            location,
+        } = &item.content
+        else {
+            continue;
+        };
         write(out, format_args!("{indent}  <skill>\n"));
         element(out, &inner, "name", item.parts().1);
         element(out, &inner, "description", description);
@@ -125,7 +150,10 @@ fn attribute(text: &str) -> Cow<'_, str> {
 
 /// Replaces what has to be, and drops the characters that XML 1.0 has no way to write (<https://www.w3.org/TR/xml/#charsets>).
 fn escaped(text: &str, replacement: impl Fn(char) -> Option<&'static str>) -> Cow<'_, str> {
-    if text.chars().all(|c| is_character(c) && replacement(c).is_none()) {
+    if text
+        .chars()
+        .all(|c| is_character(c) && replacement(c).is_none())
+    {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
@@ -151,20 +179,36 @@ mod tests {
     /// What a parser reads where that stands.
     fn read(escaped: &str) -> String {
         let references = [
-            ("&#13;", "\r"), ("&#10;", "\n"), ("&#9;", "\t"), ("&quot;", "\""), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"),
+            ("&#13;", "\r"),
+            ("&#10;", "\n"),
+            ("&#9;", "\t"),
+            ("&quot;", "\""),
+            ("&lt;", "<"),
+            ("&gt;", ">"),
+            ("&amp;", "&"),
         ];
-        references.iter().fold(escaped.to_owned(), |text, (reference, c)| text.replace(reference, c))
+        references
+            .iter()
+            .fold(escaped.to_owned(), |text, (reference, c)| {
+                text.replace(reference, c)
+            })
     }
 
     #[test]
     fn what_ends_an_element_or_a_value_is_escaped() {
-        assert_eq!(text("a]]></description><x b='\"'>&"), "a]]&gt;&lt;/description&gt;&lt;x b='\"'&gt;&amp;");
+        assert_eq!(
+            text("a]]></description><x b='\"'>&"),
+            "a]]&gt;&lt;/description&gt;&lt;x b='\"'&gt;&amp;"
+        );
         assert_eq!(attribute("\" onload=\"\n"), "&quot; onload=&quot;&#10;");
     }
 
     #[test]
     fn what_xml_can_not_say_is_dropped() {
-        assert_eq!(text("a\0b\u{1b}[2J\u{fffe}\u{ffff}\u{10ffff}\tc\n"), "ab[2J\u{10ffff}\tc\n");
+        assert_eq!(
+            text("a\0b\u{1b}[2J\u{fffe}\u{ffff}\u{10ffff}\tc\n"),
+            "ab[2J\u{10ffff}\tc\n"
+        );
     }
 
     proptest! {
