@@ -104,11 +104,7 @@ pub(crate) fn hand_out(
     let has_skills = descriptions
         .iter()
         .any(|description| description.skill.is_some());
-    let mount_point = if has_skills {
-        known.mount_point()?
-    } else {
-        None
-    };
+    let mount_point = if has_skills { known.place() } else { None };
     let left_out = wanted.len() - descriptions.len();
     let items = descriptions
         .into_iter()

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use daemon::client::{ANSWER, Client};
 use daemon::offline::OfflineShelf;
-use daemon::protocol::{Describe, Description, ListFilter, Listing, Load};
+use daemon::protocol::{
+    Answer, Describe, Description, ListFilter, Listing, Load, Search,
+};
 use skills::problem::Problem;
 
 use crate::environment::Environment;
@@ -74,11 +76,19 @@ impl Known {
         }
     }
 
-    /// Where the entries can be read as files.
-    pub(crate) fn mount_point(&mut self) -> Result<Option<PathBuf>, Problem> {
+    /// What answers some words.
+    pub(crate) fn search(&mut self, search: &Search) -> Result<Answer, Problem> {
         match self {
-            Self::Running(client) => client.status().map(|status| status.about.mount_point),
-            Self::Offline(_) => Ok(None),
+            Self::Running(client) => client.search(search),
+            Self::Offline(shelf) => shelf.search(search),
+        }
+    }
+
+    /// Where the tree is shown, if it is.
+    pub(crate) fn place(&mut self) -> Option<PathBuf> {
+        match self {
+            Self::Running(client) => client.status().ok()?.about.mount_point,
+            Self::Offline(_) => None,
         }
     }
 

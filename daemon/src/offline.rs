@@ -12,14 +12,15 @@ use skills::catalog::{FirstSeen, Snapshot, Sources};
 use skills::discovery::{SkillRoot, discover_outside};
 use skills::entry_id::ServerName;
 use skills::problem::Problem;
+use skills::search::{Answer, SearchIndex, SearchOptions};
 use skills::server::{Phase, Server, ServerState};
 use skills::skill::Skill;
 
 use crate::cache::CachedDefinitions;
 use crate::config::{Config, ServerConfig};
-use crate::control::methods;
+use crate::control::{methods, search};
 use crate::mount_table;
-use crate::protocol::{Description, ListFilter, Listing};
+use crate::protocol::{Description, ListFilter, Listing, Search};
 use crate::run::{configuration_name, load_config, skill_roots};
 use crate::surroundings::Surroundings;
 
@@ -27,6 +28,7 @@ use crate::surroundings::Surroundings;
 #[derive(Debug)]
 pub struct OfflineShelf {
     snapshot: Snapshot,
+    search: SearchOptions,
 }
 
 /// Times are not shown, so none is remembered.
@@ -66,7 +68,10 @@ impl OfflineShelf {
             ..Sources::default()
         };
         let snapshot = Snapshot::build(None, sources, config.index, &mut NeverSeen);
-        Ok(Self { snapshot })
+        Ok(Self {
+            snapshot,
+            search: SearchOptions::default(),
+        })
     }
 
     /// What it was made into.
@@ -80,6 +85,20 @@ impl OfflineShelf {
     /// When the filter names a server that is not configured.
     pub fn list(&self, filter: &ListFilter) -> Result<Listing, Problem> {
         methods::list(&self.snapshot, filter)
+    }
+
+    /// What answers some words, as a daemon would answer. There is no waiting here: nobody asks a server.
+    ///
+    /// # Errors
+    /// When the search is about a server that is not configured.
+    pub fn search(&self, asked: &Search) -> Result<Answer, Problem> {
+        let options = SearchOptions {
+            // What no ranker asks for need not be made.
+            lexical: self.search.lexical || asked.lexical,
+            ..self.search.clone()
+        };
+        let index = SearchIndex::build(None, &self.snapshot, &options);
+        search::search(&index, &self.snapshot, asked)
     }
 
     /// An entry in full, as a daemon would describe it.

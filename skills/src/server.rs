@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::entry_id::ServerName;
-use crate::summary::summarize;
+use crate::layout;
 use crate::tool::Tool;
 
 /// What is known of a configured server. Immutable: a refresh that changed nothing keeps the same `Arc`.
@@ -37,16 +37,7 @@ pub struct Definitions {
 impl Server {
     /// What it says of itself, on one line; empty when it says nothing.
     pub fn about(&self) -> String {
-        let Some(known) = &self.definitions else {
-            return String::new();
-        };
-        [&known.instructions, &known.title]
-            .into_iter()
-            .flatten()
-            .map(|text| summarize(text))
-            // A title that only repeats the name says nothing that the name does not say already.
-            .find(|about| !about.is_empty() && !about.eq_ignore_ascii_case(self.name.as_str()))
-            .unwrap_or_default()
+        layout::about(self)
     }
 }
 

@@ -108,8 +108,7 @@ fn definitions(
                 items.push(item(loaded, None)?);
             }
         } else {
-            let mount_point = known.mount_point()?;
-            items.push(item(description, mount_point.as_deref())?);
+            items.push(item(description, known.place().as_deref())?);
         }
     }
     Ok(print(&items, format, Occasion::Show, ui)?)
