@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use daemon::client::{ANSWER, Client};
 use daemon::offline::OfflineShelf;
-use daemon::protocol::{
-    Answer, Describe, Description, ListFilter, Listing, Load, Search,
-};
+use daemon::protocol::{Answer, Describe, Description, ListFilter, Listing, Load, Search};
 use skills::problem::Problem;
 
 use crate::environment::Environment;

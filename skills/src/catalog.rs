@@ -152,7 +152,10 @@ impl Snapshot {
 
     /// Whether the user wants it shown and loaded before others.
     pub fn is_pinned(&self, id: &EntryId) -> bool {
-        self.sources.entries.get(id).is_some_and(|options| options.pin)
+        self.sources
+            .entries
+            .get(id)
+            .is_some_and(|options| options.pin)
     }
 
     /// Every entry with its summary, in order of id: the lines of ALL.md as data.

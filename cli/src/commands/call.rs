@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["data", "out"])]
     json: bool,
 
-    /// Print errors in this form
+    /// Print errors in this form, on standard error
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
     format: Option<ErrorFormat>,
 

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use skills::catalog::{Entry, Snapshot};
 use skills::definition;
 use skills::entry_id::{EntryId, ServerName};
+use skills::formats::names;
 use skills::problem::{Problem, ProblemKind};
 use skills::server::{Phase, Server, ServerState};
 
@@ -228,7 +229,10 @@ pub(crate) fn unknown_server<'a>(
         .iter()
         .find_map(|top| path.strip_prefix(top))
         .unwrap_or(path);
-    let (wanted, _) = id.split_once('/')?;
+    let wanted = match id.split_once('/') {
+        Some((server, _)) => server,
+        None => names::server_of(id)?,
+    };
     let mut servers = snapshot.sources.servers.values();
     servers
         .find(|(server, _)| {

@@ -65,7 +65,10 @@ impl Snapshot {
 
     /// Says of a tool of a server whose tools are not known why that is so: it may well exist.
     fn unknown_server(&self, id: &str) -> Option<Problem> {
-        let (group, _) = id.split_once('/')?;
+        let group = match id.split_once('/') {
+            Some((group, _)) => group,
+            None => names::server_of(id)?,
+        };
         let servers = &self.sources.servers;
         let (name, (_, state)) = servers.iter().find(|(name, (server, _))| {
             server.definitions.is_none() && self.server_file_name(name).as_deref() == Some(group)

@@ -62,6 +62,12 @@ pub fn id_of<'a>(name: &str, ids: impl IntoIterator<Item = &'a EntryId>) -> Opti
     }
 }
 
+/// The server that a plain name is of, as the mount shows it: what may be asked for its tools where they are not known yet.
+pub fn server_of(name: &str) -> Option<&str> {
+    let (server, _) = name.strip_prefix(PREFIX)?.split_once("__")?;
+    (!ends_in_hash(name)).then_some(server)
+}
+
 /// Whether the first `__` behind the prefix ends the server's name, so that both parts can be told from the plain name.
 fn tells_server(server: &str) -> bool {
     !server.contains("__") && !server.ends_with('_')
@@ -92,7 +98,7 @@ fn ends_in_hash(name: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{LETTERS, MAX_BYTES, id_of, is_valid, of, of_server};
+    use super::{LETTERS, MAX_BYTES, id_of, is_valid, of, of_server, server_of};
     use crate::entry_id::EntryId;
 
     fn id(text: &str) -> EntryId {
@@ -140,6 +146,13 @@ mod tests {
         for (one, other) in [("a/b__c", "a__b/c"), ("a/_b", "a_/b"), ("a/b.c", "a/b_c")] {
             assert_ne!(of(&id(one)), of(&id(other)));
         }
+    }
+
+    #[test]
+    fn a_plain_name_tells_its_server() {
+        assert_eq!(server_of("mcp__github__a__b"), Some("github"));
+        assert_eq!(server_of(&of(&id("a/b.c"))), None);
+        assert_eq!(server_of("github__a"), None);
     }
 
     #[test]
