@@ -13,6 +13,7 @@ mod catalog;
 mod changes;
 mod corpus;
 mod embedding;
+mod formats;
 mod guard;
 mod lifecycle;
 mod log;

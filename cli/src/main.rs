@@ -7,6 +7,7 @@ mod diagnostics;
 mod duration;
 mod environment;
 mod error;
+mod format;
 mod interrupt;
 mod known;
 mod launch;
