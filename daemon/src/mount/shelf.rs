@@ -24,7 +24,7 @@ pub(super) struct Shelf {
     pub(super) open_files: OpenFiles,
     pub(super) observer: Arc<dyn Observer>,
     /// `search/`, where there is one.
-    pub(super) search: Option<SearchDirectory>,
+    search: Option<SearchDirectory>,
     adopted: Mutex<u64>,
     adoption: Condvar,
 }

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use rustix::fs::{Mode, OFlags};
@@ -237,7 +237,8 @@ fn readers_side_by_side_read_whole_answers_while_they_change() {
     let Some((fixture, oracle)) = mounted() else {
         return;
     };
-    let done = AtomicBool::new(false);
+    let long = "long ".repeat(2000);
+    let (done, reads) = (AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {
         let readers: Vec<_> = (0..20)
             .map(|_| {
@@ -245,19 +246,24 @@ fn readers_side_by_side_read_whole_answers_while_they_change() {
                     for _ in 0..50 {
                         let text = fixture.read("search/the same words");
                         let whole = text == answer("the same words", "short")
-                            || text == answer("the same words", &"long ".repeat(2000))
+                            || text == answer("the same words", &long)
                             || text == answer("the same words", "one");
                         assert!(whole, "{} bytes: {:.60}", text.len(), text);
+                        reads.fetch_add(1, Ordering::SeqCst);
                     }
                 })
             })
             .collect();
         scope.spawn(|| {
-            while !done.load(Ordering::SeqCst) {
-                oracle.publish("short");
-                thread::yield_now();
-                oracle.publish(&"long ".repeat(2000));
-                thread::yield_now();
+            // Far slower than a reader looks up and opens: the kernel tries only twice.
+            for (target, edition) in (40..).step_by(40).zip(["short", &long].into_iter().cycle()) {
+                while reads.load(Ordering::SeqCst) < target {
+                    if done.load(Ordering::SeqCst) {
+                        return;
+                    }
+                    thread::yield_now();
+                }
+                oracle.publish(edition);
             }
         });
         let results: Vec<_> = readers.into_iter().map(|reader| reader.join()).collect();

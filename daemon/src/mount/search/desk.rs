@@ -44,6 +44,7 @@ struct Inner {
     state: Mutex<State>,
     /// Somebody came to wait, or the desk is closed.
     changed: Condvar,
+    patience: Duration,
 }
 
 #[derive(Default)]
@@ -69,12 +70,21 @@ impl fmt::Debug for Inner {
 }
 
 impl Desk {
+    /// Starts the threads that rank, and the one that keeps the time.
+    ///
+    /// # Errors
+    /// When a thread can't be started.
     pub(super) fn start(searching: Arc<dyn Searching>) -> io::Result<Self> {
+        Self::with_patience(searching, PATIENCE)
+    }
+
+    fn with_patience(searching: Arc<dyn Searching>, patience: Duration) -> io::Result<Self> {
         let inner = Arc::new(Inner {
             searching,
             answers: Answers::new(),
             state: Mutex::default(),
             changed: Condvar::new(),
+            patience,
         });
         let desk = Self {
             inner: inner.clone(),
@@ -98,7 +108,7 @@ impl Desk {
             return reply(Ok(answer));
         }
         let waiting = Waiting {
-            until: now + PATIENCE,
+            until: now + inner.patience,
             reply,
         };
         let mut state = inner.state();
