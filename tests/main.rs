@@ -24,6 +24,7 @@ mod opening;
 mod reading;
 mod real_servers;
 mod searching;
+mod search_directory;
 mod support;
 mod surroundings;
 mod unprivileged;

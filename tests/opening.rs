@@ -31,6 +31,7 @@ fn the_commands_of_the_first_minute_work_as_they_are_typed() {
             "INDEX.md",
             "README.md",
             "mcp",
+            "search",
             "skills"
         ]
     );

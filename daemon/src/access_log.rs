@@ -1,4 +1,4 @@
-//! The access log: one JSON line for each open, `show`, `search` and `call`.
+//! The access log: one JSON line for each open, `show`, `search` (an open in `search/`, too) and `call`.
 //!
 //! This end only queues: a thread of its own turns records into lines and writes them, so that no reader of the mount
 //! ever waits for a disk. The lines hold what was opened, not what was read: the kernel serves repeated reads itself.
@@ -65,7 +65,7 @@ pub enum Event {
         /// The entry.
         entry: EntryId,
     },
-    /// `shelf search`.
+    /// `shelf search`, or an open in `search/`.
     Search {
         /// The words.
         words: String,

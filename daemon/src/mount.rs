@@ -26,6 +26,7 @@ use pool::Pool;
 use shelf::Shelf;
 
 pub use life::Life;
+pub use search::{Found, Searching};
 
 mod attachment;
 mod attributes;
@@ -40,6 +41,7 @@ mod pool;
 #[cfg(test)]
 mod real_tests;
 mod refusal;
+mod search;
 mod shelf;
 mod view;
 
@@ -74,6 +76,10 @@ pub trait Observer: Send + Sync + 'static {
     /// A file was opened; called after the reply, must not block.
     fn opened(&self, caller: Caller, path: PathBuf, entry: Option<EntryId>);
 
+    /// An answer in `search/` was opened, with how many entries matched; called after the reply, must not block. It is not
+    /// told as an open besides.
+    fn searched(&self, caller: Caller, words: &str, matches: usize);
+
     /// The source of a file was found changed at open. Returns once the catalog has published what is there now, with
     /// that generation, or `None` when it could not within its deadline. Called on a worker thread, may block.
     fn source_changed(&self, source: &SourceFile) -> Option<u64>;
@@ -93,7 +99,7 @@ impl fmt::Debug for Mount {
 }
 
 impl Mount {
-    /// Mounts the tree and returns when it can be read.
+    /// Mounts the tree and returns when it can be read; there is a `search/` if there is somebody to rank for it.
     ///
     /// # Errors
     /// [`ProblemKind::Mount`](skills::problem::ProblemKind::Mount): no FUSE here (with why, and `shelf mirror` as the way out), a
@@ -104,9 +110,11 @@ impl Mount {
         generation: u64,
         tree: Arc<Directory>,
         observer: Arc<dyn Observer>,
+        searching: Option<Arc<dyn Searching>>,
     ) -> Result<Self, Problem> {
         let resolved = mount_point::prepare(mount_point, options.nonempty)?;
-        let shelf = Arc::new(Shelf::new(generation, &tree, observer));
+        let shelf = Shelf::new(generation, &tree, observer, searching);
+        let shelf = Arc::new(shelf.map_err(|error| broke_off(mount_point, &error))?);
         let (connection, attachment) = Attachment::attach(&resolved, options)?;
         // From here on a failure has to unmount, which dropping the mount does.
         let mount = Self {
@@ -116,8 +124,7 @@ impl Mount {
         };
         let failed = |error: io::Error| {
             mount.end.reach();
-            Problem::new(ProblemKind::Mount, format!("the mount failed: {error}"))
-                .at_file(mount_point, None)
+            broke_off(mount_point, &error)
         };
         mount.serve(connection, shelf).map_err(failed)?;
         // The kernel has no permissions of the root until it is first asked for them, and throws the answer away when a
@@ -132,7 +139,7 @@ impl Mount {
             uid: geteuid().as_raw(),
             gid: getegid().as_raw(),
         };
-        let pool = Pool::start(DISK_THREADS)?;
+        let pool = Pool::start("shelf-disk", DISK_THREADS)?;
         let filesystem = ShelfFilesystem::new(shelf.clone(), attributes, pool);
         let mut config = Config::default();
         config.n_threads = Some(FUSE_THREADS);
@@ -194,6 +201,11 @@ impl Drop for Mount {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+fn broke_off(mount_point: &Path, error: &io::Error) -> Problem {
+    Problem::new(ProblemKind::Mount, format!("the mount failed: {error}"))
+        .at_file(mount_point, None)
 }
 
 fn detach(attachment: &Attachment) {

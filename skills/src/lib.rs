@@ -18,6 +18,7 @@ pub mod names;
 pub mod paths;
 pub mod problem;
 pub mod search;
+pub mod search_page;
 pub mod server;
 pub mod skill;
 pub mod summary;

@@ -1,7 +1,7 @@
 //! The FUSE adapter: requests in, replies out, nothing decided here but flags and lifetimes.
 //!
 //! Its threads never wait: what is in memory is answered inline from the current view, without a disk, and lookups, lists
-//! and stats without a lock; opens and reads that need a disk go to the pool with their reply.
+//! and stats outside `search/` without a lock; opens and reads that need a disk, and searches, go to a pool with their reply.
 
 use std::ffi::OsStr;
 use std::io;
@@ -22,6 +22,7 @@ use super::open_files::OpenBytes;
 use super::opening::Opening;
 use super::pool::Pool;
 use super::refusal::Refusal;
+use super::search::Answer;
 use super::shelf::Shelf;
 use super::view::{BLOCK, Body, Listed, MAX_NAME, ViewNode};
 
@@ -60,11 +61,13 @@ impl ShelfFilesystem {
     fn attributes_of(&self, inode: u64) -> Result<FileAttr, Refusal> {
         match self.shelf.view.load().get(inode) {
             Ok(node) => Ok(self.attributes.of(node)),
-            // An open descriptor keeps the version that it was opened on.
-            Err(refusal) => match self.shelf.open_files.get(inode) {
-                Some(open) => Ok(self.attributes.of(&open.node)),
-                None => Err(refusal),
-            },
+            Err(refusal) => {
+                let answer = self.shelf.answer(inode).map(|answer| answer.node.clone());
+                // An open descriptor keeps the version that it was opened on.
+                let opened = || Some(self.shelf.open_files.get(inode)?.node.clone());
+                let node = answer.or_else(opened).ok_or(refusal)?;
+                Ok(self.attributes.of(&node))
+            }
         }
     }
 }
@@ -78,6 +81,12 @@ fn lifetime(node: &ViewNode) -> Duration {
     }
 }
 
+/// Answers a lookup with the node that it found.
+fn found(reply: ReplyEntry, attributes: Attributes, node: &ViewNode) {
+    let attributes = attributes.of(node);
+    reply.entry_with_ttls(&UNTIL_NOTIFIED, &lifetime(node), &attributes, GENERATION);
+}
+
 impl Filesystem for ShelfFilesystem {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
         let offered = CAPABILITIES & config.capabilities();
@@ -87,12 +96,20 @@ impl Filesystem for ShelfFilesystem {
     }
 
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        match self.shelf.view.load().lookup(parent.0, name) {
-            Ok(Some(node)) => {
-                let attributes = self.attributes.of(node);
-                reply.entry_with_ttls(&UNTIL_NOTIFIED, &lifetime(node), &attributes, GENERATION);
-            }
-            Ok(None) => reply.entry(&UNTIL_NOTIFIED, &self.attributes.nothing(), GENERATION),
+        let view = self.shelf.view.load();
+        match view.lookup(parent.0, name) {
+            Ok(Some(node)) => found(reply, self.attributes, node),
+            Ok(None) => match self.shelf.search_for(&view, parent.0, name) {
+                Some((search, words)) => {
+                    let attributes = self.attributes;
+                    let reply = move |answer: Result<Arc<Answer>, Refusal>| match answer {
+                        Ok(answer) => found(reply, attributes, &answer.node),
+                        Err(refusal) => reply.error(refusal.into()),
+                    };
+                    search.ask(parent.0, words, Box::new(reply));
+                }
+                None => reply.entry(&UNTIL_NOTIFIED, &self.attributes.nothing(), GENERATION),
+            },
             Err(refusal) => reply.error(refusal.into()),
         }
     }

@@ -7,6 +7,7 @@ use fuser::{FileHandle, FopenFlags, OpenAccMode, OpenFlags, ReplyOpen, Request};
 use skills::tree::{Content, File};
 
 use super::refusal::Refusal;
+use super::search::Answer;
 use super::shelf::Shelf;
 use super::view::{Body, ViewNode};
 
@@ -16,6 +17,8 @@ pub(super) struct Opening {
     node: Arc<ViewNode>,
     file: Arc<File>,
     path: PathBuf,
+    /// What it is, when it is a file of `search/`.
+    answer: Option<Arc<Answer>>,
     thread: u32,
     uid: u32,
 }
@@ -32,14 +35,21 @@ impl Opening {
             return Err(Refusal::ReadOnly);
         }
         let view = shelf.view.load();
-        let node = view.get(inode)?;
+        let (node, answer) = match view.get(inode) {
+            Ok(node) => (node.clone(), None),
+            Err(refusal) => {
+                let answer = shelf.answer(inode).ok_or(refusal)?;
+                (answer.node.clone(), Some(answer))
+            }
+        };
         let Body::File(file) = &node.body else {
             return Err(Refusal::NotAFile);
         };
         Ok(Self {
-            node: node.clone(),
             file: file.clone(),
-            path: view.path(node),
+            path: view.path(&node),
+            node,
+            answer,
             thread: request.pid(),
             uid: request.uid(),
         })
@@ -63,7 +73,14 @@ impl Opening {
         let caller = shelf.observer.identify(self.thread, self.uid);
         let handle = FileHandle(self.node.inode);
         reply.opened(handle, FopenFlags::FOPEN_KEEP_CACHE);
-        let entry = self.file.entry.clone();
-        shelf.observer.opened(caller, self.path, entry);
+        match self.answer {
+            Some(answer) => shelf
+                .observer
+                .searched(caller, &answer.words, answer.matches),
+            None => {
+                let entry = self.file.entry.clone();
+                shelf.observer.opened(caller, self.path, entry);
+            }
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! A few threads for what may wait on a disk, so that the threads that answer the kernel never do.
+//! A few threads for what may wait on a disk or take its time, so that the threads that answer the kernel never do.
 
 use std::collections::VecDeque;
 use std::io;
@@ -60,14 +60,15 @@ impl Queue {
 }
 
 impl Pool {
-    pub(super) fn start(threads: usize) -> io::Result<Self> {
+    /// Starts the threads, which are named after what they do.
+    pub(super) fn start(name: &str, threads: usize) -> io::Result<Self> {
         let pool = Self {
             queue: Arc::default(),
         };
         for number in 0..threads {
             let queue = Arc::clone(&pool.queue);
             thread::Builder::new()
-                .name(format!("shelf-disk-{number}"))
+                .name(format!("{name}-{number}"))
                 .spawn(move || {
                     while let Some(job) = queue.next() {
                         job();

@@ -13,13 +13,14 @@ use skills::entry_id::EntryId;
 use skills::tree::{Content, Directory, File, Link, Node, SourceFile, SourceStat};
 use tempfile::TempDir;
 
-use super::{Mount, MountOptions, Observer};
+use super::{Mount, MountOptions, Observer, Searching};
 use crate::caller::Caller;
 
 mod changes;
 mod contents;
 mod life_cycle;
 mod read_only;
+mod search;
 mod sources;
 
 /// Longer than anything here takes, short enough that a hang is told.
@@ -131,6 +132,7 @@ type SourceChanged = dyn Fn(&SourceFile) -> Option<u64> + Send + Sync;
 #[derive(Default)]
 struct Recorder {
     opened: Mutex<Vec<(Caller, PathBuf, Option<EntryId>)>>,
+    searched: Mutex<Vec<(Caller, String, usize)>>,
     source_changed: Mutex<Option<Arc<SourceChanged>>>,
 }
 
@@ -146,6 +148,11 @@ impl Observer for Recorder {
 
     fn opened(&self, caller: Caller, path: PathBuf, entry: Option<EntryId>) {
         self.opened.lock().unwrap().push((caller, path, entry));
+    }
+
+    fn searched(&self, caller: Caller, words: &str, matches: usize) {
+        let mut searched = self.searched.lock().unwrap();
+        searched.push((caller, words.to_owned(), matches));
     }
 
     fn source_changed(&self, source: &SourceFile) -> Option<u64> {
@@ -165,6 +172,15 @@ struct Fixture {
 
 impl Fixture {
     fn new(tree: &Tree) -> Option<Self> {
+        Self::start(tree, None)
+    }
+
+    /// A mount whose `search/` is answered.
+    fn with_search(tree: &Tree, searching: Arc<dyn Searching>) -> Option<Self> {
+        Self::start(tree, Some(searching))
+    }
+
+    fn start(tree: &Tree, searching: Option<Arc<dyn Searching>>) -> Option<Self> {
         if !fuse_is_usable() {
             return None;
         }
@@ -173,7 +189,8 @@ impl Fixture {
         let point = base.join("mount point");
         fs::create_dir(&point).unwrap();
         let recorder = Arc::new(Recorder::default());
-        let mount = Mount::start(&point, &options(), 1, tree.build(), recorder.clone()).unwrap();
+        let (tree, observer) = (tree.build(), recorder.clone());
+        let mount = Mount::start(&point, &options(), 1, tree, observer, searching).unwrap();
         Some(Self {
             mount: Some(mount),
             point,

@@ -21,6 +21,10 @@ pub(super) enum Refusal {
     NameTooLong,
     /// The file system can't be changed.
     ReadOnly,
+    /// Too many searches wait, or one took too long: the reader may try again.
+    Busy,
+    /// What was to answer broke down.
+    Fault,
     /// The request is not served; most of these the kernel then never sends again.
     NotServed,
     /// The disk below said so.
@@ -36,6 +40,8 @@ impl From<Refusal> for Errno {
             Refusal::NotALink => Errno::EINVAL,
             Refusal::NameTooLong => Errno::ENAMETOOLONG,
             Refusal::ReadOnly => Errno::EROFS,
+            Refusal::Busy => Errno::EAGAIN,
+            Refusal::Fault => Errno::EIO,
             Refusal::NotServed => Errno::ENOSYS,
             Refusal::Disk(error) => error.into(),
         }

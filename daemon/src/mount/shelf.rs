@@ -1,5 +1,7 @@
 //! What the mount's threads share: the current view, the open files, and the generation that was adopted last.
 
+use std::ffi::OsStr;
+use std::io;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -9,6 +11,7 @@ use skills::tree::{Content, Directory, File, MAX_BUFFERED, SourceFile};
 use super::Observer;
 use super::open_files::{OpenBytes, OpenFile, OpenFiles};
 use super::refusal::Refusal;
+use super::search::{Answer, SearchDirectory, Searching};
 use super::view::{Change, View, ViewNode};
 use crate::source_file::{self, OpenSource, SourceError};
 
@@ -20,28 +23,61 @@ pub(super) struct Shelf {
     pub(super) view: ArcSwap<View>,
     pub(super) open_files: OpenFiles,
     pub(super) observer: Arc<dyn Observer>,
+    /// `search/`, where there is one.
+    search: Option<SearchDirectory>,
     adopted: Mutex<u64>,
     adoption: Condvar,
 }
 
 impl Shelf {
-    pub(super) fn new(generation: u64, tree: &Arc<Directory>, observer: Arc<dyn Observer>) -> Self {
-        Self {
-            view: ArcSwap::from_pointee(View::new(tree)),
+    /// Takes in the first tree, and starts the threads that answer searches.
+    ///
+    /// # Errors
+    /// When a thread can't be started.
+    pub(super) fn new(
+        generation: u64,
+        tree: &Arc<Directory>,
+        observer: Arc<dyn Observer>,
+        searching: Option<Arc<dyn Searching>>,
+    ) -> io::Result<Self> {
+        let search = searching
+            .map(|searching| SearchDirectory::start(tree, searching))
+            .transpose()?;
+        let tree = with_search(search.as_ref(), tree);
+        Ok(Self {
+            view: ArcSwap::from_pointee(View::new(&tree)),
             open_files: OpenFiles::default(),
             observer,
+            search,
             adopted: Mutex::new(generation),
             adoption: Condvar::new(),
-        }
+        })
     }
 
     /// Serves the next tree from now on. Only the notifier's thread calls it.
     pub(super) fn adopt(&self, generation: u64, tree: &Arc<Directory>) -> Vec<Change> {
-        let (view, changes) = self.view.load().adopt(tree);
+        let tree = with_search(self.search.as_ref(), tree);
+        let (view, changes) = self.view.load().adopt(&tree);
         self.view.store(Arc::new(view));
         *self.adopted.lock().expect("a number can't panic") = generation;
         self.adoption.notify_all();
         changes
+    }
+
+    /// The words of a name that a directory does not list, if the directory is `search/` and the name is words.
+    pub(super) fn search_for<'a>(
+        &self,
+        view: &View,
+        directory: u64,
+        name: &'a OsStr,
+    ) -> Option<(&SearchDirectory, &'a str)> {
+        let search = self.search.as_ref()?;
+        Some((search, search.words(view, directory, name)?))
+    }
+
+    /// The answer of `search/` that has this inode number.
+    pub(super) fn answer(&self, inode: u64) -> Option<Arc<Answer>> {
+        self.search.as_ref()?.answer(inode)
     }
 
     /// Adds an opener to a file. Waits for the disk if the file has a source, and then refuses
@@ -108,5 +144,12 @@ impl Shelf {
         let _ = self
             .adoption
             .wait_timeout_while(adopted, ADOPTION_DEADLINE, |adopted| *adopted < generation);
+    }
+}
+
+fn with_search(search: Option<&SearchDirectory>, tree: &Arc<Directory>) -> Arc<Directory> {
+    match search {
+        Some(search) => search.add_to(tree),
+        None => tree.clone(),
     }
 }

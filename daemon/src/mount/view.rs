@@ -187,6 +187,16 @@ impl View {
 }
 
 impl ViewNode {
+    /// A file that no view holds, under a number that none gives out.
+    pub(super) fn file(inode: u64, parent: u64, name: FileName, file: Arc<File>) -> Self {
+        Self {
+            inode,
+            parent,
+            name,
+            body: Body::File(file),
+        }
+    }
+
     /// The exact size in bytes.
     pub(super) fn size(&self) -> u64 {
         match &self.body {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::config_watch::ConfigWatch;
 use super::mirroring::Keeper;
-use super::output::{self, Watcher};
+use super::output::{self, Librarian, Watcher};
 use super::sources::Sources;
 use super::{Event, Options, Output, first_listing, identity, internal};
 use crate::access_log::AccessLog;
@@ -131,6 +131,7 @@ impl Daemon {
                     &mount_options,
                     &self.snapshots,
                     watcher,
+                    self.librarian(),
                     gone,
                 )?)
             }
@@ -301,6 +302,13 @@ impl Daemon {
             log: self.log.clone(),
             sources: Arc::clone(&self.sources),
             updates: self.updates.clone(),
+        }
+    }
+
+    fn librarian(&self) -> Librarian {
+        Librarian {
+            searcher: self.searcher.clone(),
+            snapshots: self.snapshots.clone(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The one output of a daemon, fed with each new snapshot.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -7,14 +8,17 @@ use std::time::Duration;
 
 use skills::entry_id::EntryId;
 use skills::problem::Problem;
+use skills::search::Query;
+use skills::search_page::{self, LIMIT, Page};
 use skills::tree::SourceFile;
 use tokio_util::sync::CancellationToken;
 
 use crate::access_log::{AccessLog, Event};
 use crate::caller::{Caller, Callers};
 use crate::catalog::{Done, Snapshots, SourceUpdate, Updates};
-use crate::mount::{Mount, MountOptions, Observer};
+use crate::mount::{Found, Mount, MountOptions, Observer, Searching};
 use crate::run::sources::Sources;
+use crate::searching::Searcher;
 
 /// How long an open waits for the version that it found to be published.
 const PUBLISH_DEADLINE: Duration = Duration::from_secs(1);
@@ -37,6 +41,12 @@ impl Observer for Watcher {
         self.log.try_record(caller, Event::Open { path, entry });
     }
 
+    fn searched(&self, caller: Caller, words: &str, matches: usize) {
+        let words = words.to_owned();
+        self.log
+            .try_record(caller, Event::Search { words, matches });
+    }
+
     fn source_changed(&self, source: &SourceFile) -> Option<u64> {
         self.sources.skills.rescan(&source.root.join(&source.path));
         let (done, published) = sync_channel(1);
@@ -48,6 +58,41 @@ impl Observer for Watcher {
     }
 }
 
+/// What answers the names of `search/`.
+pub(super) struct Librarian {
+    pub(super) searcher: Searcher,
+    pub(super) snapshots: Snapshots,
+}
+
+impl Searching for Librarian {
+    fn generation(&self) -> u64 {
+        self.snapshots.current().generation
+    }
+
+    fn answer(&self, words: &str) -> Found {
+        let index = self.searcher.index();
+        let snapshot = self.snapshots.current();
+        let answer = index.search(&Query {
+            words,
+            limit: LIMIT,
+            kind: None,
+            server: None,
+            lexical: false,
+            exclude: &HashSet::new(),
+        });
+        let page = Page {
+            words,
+            answer: &answer,
+            entries: snapshot.entries.len(),
+            out_of_service: &search_page::out_of_service(&snapshot),
+        };
+        Found {
+            text: page.to_string(),
+            matches: page.matches(),
+        }
+    }
+}
+
 /// Mounts the current snapshot and keeps the mount current until it is stopped. When the mount goes by itself (an outside
 /// umount), `gone` is cancelled.
 pub(super) fn mount(
@@ -55,6 +100,7 @@ pub(super) fn mount(
     options: &MountOptions,
     snapshots: &Snapshots,
     watcher: Watcher,
+    librarian: Librarian,
     gone: &CancellationToken,
 ) -> Result<Arc<Mount>, Problem> {
     let snapshot = snapshots.current();
@@ -66,6 +112,7 @@ pub(super) fn mount(
         snapshot.generation,
         tree,
         Arc::new(watcher),
+        Some(Arc::new(librarian)),
     )?;
     let mount = Arc::new(mount);
 

@@ -27,6 +27,7 @@ fn start(point: &Path, options: &MountOptions) -> Result<Mount, Problem> {
         1,
         tree().build(),
         Arc::new(Recorder::default()),
+        None,
     )
 }
 

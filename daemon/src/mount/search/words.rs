@@ -1,0 +1,110 @@
+//! Which names in `search/` are words that somebody wants answered, and which are names that programs try everywhere.
+//!
+//! What is no search does not exist and is never ranked or logged. The rule is fixed, so the kernel may remember it.
+
+use std::ffi::OsStr;
+
+/// Files and directories without an extension that version control, build tools and indexers look for.
+const PROBED: [&str; 12] = [
+    "CVS",
+    "Dockerfile",
+    "GNUmakefile",
+    "Gemfile",
+    "HEAD",
+    "Jenkinsfile",
+    "Makefile",
+    "RCS",
+    "Rakefile",
+    "SCCS",
+    "makefile",
+    "node_modules",
+];
+
+/// The longest file extension that is known for one, as in `BUILD.bazel`.
+const EXTENSION: usize = 5;
+
+/// The words that a name stands for: text that begins with a letter or a digit and does not look like a file's name.
+pub(super) fn of(name: &OsStr) -> Option<&str> {
+    let words = name.to_str()?;
+    let begins = words.trim_start().starts_with(char::is_alphanumeric);
+    let is_probed = PROBED.contains(&words) || is_file_name(words) || words.ends_with('~');
+    let is_text = !words.contains(char::is_control);
+    (begins && is_text && !is_probed).then_some(words)
+}
+
+/// Whether it is a single word with a file extension. Among other words one such word is a search: `use next.js`.
+fn is_file_name(words: &str) -> bool {
+    let Some((stem, extension)) = words.rsplit_once('.') else {
+        return false;
+    };
+    let is_extension = (1..=EXTENSION).contains(&extension.len())
+        && extension.chars().all(|c| c.is_ascii_alphanumeric())
+        && extension.contains(|c: char| c.is_ascii_alphabetic());
+    !stem.contains(char::is_whitespace) && is_extension
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::of;
+
+    #[test]
+    fn words_are_searches() {
+        for name in [
+            "create issue",
+            "issue",
+            "3d model",
+            "Über",
+            "課題を作る",
+            "use next.js",
+            "version 1.2",
+            "e.g. a file",
+            "what is this?",
+            "C++",
+            " a space first",
+            "head",
+            "create-issue_now",
+            "user@example",
+        ] {
+            assert_eq!(of(OsStr::new(name)), Some(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_programs_try_are_none() {
+        for name in [
+            ".git",
+            ".hidden words",
+            ".create issue.swp",
+            "_darcs",
+            "__pycache__",
+            "node_modules",
+            "Thumbs.db",
+            "desktop.ini",
+            "HEAD",
+            "issue.swp",
+            "AGENTS.md",
+            "INDEX.md",
+            "SKILL.md",
+            "CLAUDE.md",
+            "package.json",
+            "Cargo.toml",
+            "BUILD.bazel",
+            "Makefile",
+            "create issue~",
+            "~",
+            "#create issue#",
+            "$RECYCLE.BIN",
+            "-rf",
+            "*",
+            " ",
+            "two\nlines",
+            "a\u{1b}[31m",
+        ] {
+            assert_eq!(of(OsStr::new(name)), None, "{name}");
+        }
+        assert_eq!(of(OsStr::from_bytes(b"create \xff issue")), None);
+    }
+}
