@@ -5,6 +5,7 @@ mod list;
 mod log;
 mod mirror;
 mod mount;
+mod serve;
 mod show;
 mod sources;
 mod status;
@@ -49,6 +50,7 @@ enum Command {
     List(list::Arguments),
     Show(show::Arguments),
     Call(call::Arguments),
+    Serve(serve::Arguments),
     Log(log::Arguments),
 }
 
@@ -83,6 +85,7 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::List(arguments) => list::run(&arguments, environment, ui),
         Command::Show(arguments) => show::run(&arguments, environment, ui),
         Command::Call(arguments) => call::run(&arguments, environment, ui),
+        Command::Serve(arguments) => serve::run(&arguments, environment),
         Command::Log(arguments) => log::run(&arguments, environment, ui),
     }
 }

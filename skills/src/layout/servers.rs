@@ -121,7 +121,7 @@ impl ServerContent {
             };
             tools.iter().map(line).collect()
         });
-        let group = Group::server(file_name, &about(server), lines, counter);
+        let group = Group::server(file_name, &server.about(), lines, counter);
 
         let mut children: Vec<_> = tools.iter().map(|tool| tool.definition.clone()).collect();
         let cost = tools.iter().map(|tool| tool.tokens).sum();
@@ -148,20 +148,6 @@ impl ServerContent {
             children,
         }
     }
-}
-
-/// What a server says of itself, on one line; empty when it says nothing.
-fn about(server: &Server) -> String {
-    let Some(known) = &server.definitions else {
-        return String::new();
-    };
-    [&known.instructions, &known.title]
-        .into_iter()
-        .flatten()
-        .map(|text| summarize(text))
-        // A title that only repeats the name says nothing that its line does not say already.
-        .find(|summary| !summary.is_empty() && !summary.eq_ignore_ascii_case(server.name.as_str()))
-        .unwrap_or_default()
 }
 
 /// What a tool does, on one line; its title where it has no description.
