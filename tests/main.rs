@@ -21,6 +21,7 @@ mod mounting;
 mod opening;
 mod reading;
 mod real_servers;
+mod serving;
 mod support;
 mod surroundings;
 mod unprivileged;

@@ -28,7 +28,7 @@ use crate::ui::Ui;
 ///
 /// In the log each process is a session of its own, unless SHELF_SESSION names one.
 #[derive(Args, Debug)]
-#[command(after_help = "Example, an entry in a client's configuration:\n  \
+#[command(after_help = "Example:\n  # in the client's configuration\n  \
         {\"mcpServers\": {\"shelf\": {\"command\": \"shelf\", \"args\": [\"serve\", \"--config\", \"/path/to/mcp.json\"]}}}")]
 pub(crate) struct Arguments {
     #[command(flatten)]

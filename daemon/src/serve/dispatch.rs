@@ -219,7 +219,7 @@ impl Task {
             }),
         };
         // Whoever cancelled a request gets no answer to it.
-        if !ticket.is_cancelled() {
+        if ticket.may_answer() {
             let result = result.unwrap_or_else(|problem| refusal(&problem, self.era));
             self.writer.result(&self.id, &result);
         }

@@ -14,35 +14,22 @@ use super::message::Id;
 /// How many run at the same time, at most.
 const MOST: usize = 64;
 
-/// One that runs.
+/// What cancels one that runs.
 #[derive(Debug)]
-pub(super) struct Ticket {
-    /// Becomes readable when it is cancelled.
-    pub(super) interrupt: OwnedFd,
-    /// Whose end cancels it.
-    trigger: Mutex<Option<PipeWriter>>,
-}
+struct Trigger(Mutex<Option<PipeWriter>>);
 
-impl Ticket {
-    pub(super) fn new() -> Result<Self, Problem> {
-        let (reader, writer) = io::pipe().map_err(no_pipe)?;
-        Ok(Self {
-            interrupt: reader.into(),
-            trigger: Mutex::new(Some(writer)),
-        })
+impl Trigger {
+    /// The other end becomes readable.
+    fn pull(&self) {
+        drop(self.writer().take());
     }
 
-    pub(super) fn cancel(&self) {
-        drop(self.trigger().take());
+    fn is_pulled(&self) -> bool {
+        self.writer().is_none()
     }
 
-    /// Whether the client said that it does not wait for the answer any more.
-    pub(super) fn is_cancelled(&self) -> bool {
-        self.trigger().is_none()
-    }
-
-    fn trigger(&self) -> MutexGuard<'_, Option<PipeWriter>> {
-        self.trigger.lock().unwrap_or_else(PoisonError::into_inner)
+    fn writer(&self) -> MutexGuard<'_, Option<PipeWriter>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -58,8 +45,16 @@ pub(super) enum NotBegun {
 /// All that run.
 #[derive(Debug, Default)]
 pub(super) struct Running {
-    tickets: Mutex<HashMap<String, Arc<Ticket>>>,
-    less: Condvar,
+    state: Mutex<State>,
+    fewer: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Those that were not answered, by the key of their id.
+    unanswered: HashMap<String, Arc<Trigger>>,
+    /// How many threads there are, of which some may be writing their answers.
+    threads: usize,
 }
 
 impl Running {
@@ -69,31 +64,31 @@ impl Running {
         id: &Id,
         work: impl FnOnce(&Ticket) + Send + 'static,
     ) -> Result<(), NotBegun> {
+        let (reader, writer) = io::pipe().map_err(|e| NotBegun::Busy(no_pipe(e)))?;
+        let trigger = Arc::new(Trigger(Mutex::new(Some(writer))));
         let key = id.key();
-        let ticket = Arc::new(Ticket::new().map_err(NotBegun::Busy)?);
         {
-            let mut tickets = self.tickets();
-            if tickets.contains_key(&key) {
+            let mut state = self.state();
+            if state.unanswered.contains_key(&key) {
                 return Err(NotBegun::SameId);
             }
-            if tickets.len() >= MOST {
+            if state.threads >= MOST {
                 let message = format!("{MOST} requests are being worked on already");
                 let problem = Problem::new(ProblemKind::Usage, message);
                 return Err(NotBegun::Busy(problem.hint("wait for one of them to end")));
             }
-            tickets.insert(key.clone(), Arc::clone(&ticket));
+            state.threads += 1;
+            state.unanswered.insert(key.clone(), Arc::clone(&trigger));
         }
-        // In its drop, so that a request which panics is forgotten too.
-        let entry = Entry {
+        let ticket = Ticket {
+            interrupt: reader.into(),
+            trigger,
             running: Arc::clone(self),
             key,
         };
-        let spawned = thread::Builder::new().spawn(move || {
-            work(&ticket);
-            drop(entry);
-        });
-        match spawned {
+        match thread::Builder::new().spawn(move || work(&ticket)) {
             Ok(_) => Ok(()),
+            // The ticket went with the work.
             Err(error) => Err(NotBegun::Busy(Problem::new(
                 ProblemKind::Internal,
                 format!("no thread can be started: {error}"),
@@ -101,41 +96,68 @@ impl Running {
         }
     }
 
-    /// Cancels the request with this key; one that has ended already is no fault of the client's.
+    /// Cancels the request with this key; one that was answered already is no fault of the client's.
     pub(super) fn cancel(&self, key: &str) {
-        if let Some(ticket) = self.tickets().get(key) {
-            ticket.cancel();
+        if let Some(trigger) = self.state().unanswered.get(key) {
+            trigger.pull();
         }
     }
 
     /// Cancels all of them.
     pub(super) fn cancel_all(&self) {
-        for ticket in self.tickets().values() {
-            ticket.cancel();
+        for trigger in self.state().unanswered.values() {
+            trigger.pull();
         }
     }
 
     /// Waits until none runs, at most so long.
     pub(super) fn wait(&self, limit: Duration) {
-        let some = |tickets: &mut HashMap<_, _>| !tickets.is_empty();
-        drop(self.less.wait_timeout_while(self.tickets(), limit, some));
+        let some = |state: &mut State| state.threads > 0;
+        drop(self.fewer.wait_timeout_while(self.state(), limit, some));
     }
 
-    fn tickets(&self) -> MutexGuard<'_, HashMap<String, Arc<Ticket>>> {
-        self.tickets.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The place of a request among those that run.
-struct Entry {
+/// The place of a request among those that run. It is left when this is dropped, also by a request that panics.
+#[derive(Debug)]
+pub(super) struct Ticket {
+    /// Becomes readable when the request is cancelled.
+    pub(super) interrupt: OwnedFd,
+    trigger: Arc<Trigger>,
     running: Arc<Running>,
     key: String,
 }
 
-impl Drop for Entry {
+impl Ticket {
+    /// Whether the client said that it does not wait for the answer any more.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.trigger.is_pulled()
+    }
+
+    /// To be called before the request is answered, which it is not if this is false. From then on its id may be used again, as
+    /// some clients do as soon as they have the answer.
+    pub(super) fn may_answer(&self) -> bool {
+        self.forget(&mut self.running.state());
+        !self.is_cancelled()
+    }
+
+    fn forget(&self, state: &mut State) {
+        let known = state.unanswered.get(&self.key);
+        if known.is_some_and(|trigger| Arc::ptr_eq(trigger, &self.trigger)) {
+            state.unanswered.remove(&self.key);
+        }
+    }
+}
+
+impl Drop for Ticket {
     fn drop(&mut self) {
-        self.running.tickets().remove(&self.key);
-        self.running.less.notify_all();
+        let mut state = self.running.state();
+        self.forget(&mut state);
+        state.threads -= 1;
+        self.running.fewer.notify_all();
     }
 }
 

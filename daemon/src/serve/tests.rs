@@ -3,6 +3,7 @@
 mod calls;
 mod fake;
 mod protocol;
+mod sdk;
 mod searches;
 
 use std::io::{self, BufRead, BufReader, PipeWriter, Write};

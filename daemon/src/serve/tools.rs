@@ -23,14 +23,14 @@ const LIMIT: usize = 8;
 /// How many may be asked for.
 const MOST: usize = 50;
 
-const SEARCH_SCHEMA: &str = r#"{"type":"object","properties":{"query":{"type":"string","description":"Words for the task, or an exact id"},"server":{"type":"string","description":"Only this server's tools"},"kind":{"enum":["tool","skill"]},"limit":{"type":"integer","minimum":1,"maximum":50,"default":8}},"required":["query"],"additionalProperties":false}"#;
+const SEARCH_SCHEMA: &str = r#"{"type":"object","properties":{"query":{"type":"string","description":"Words for the task or an exact id; empty lists"},"server":{"type":"string","description":"Only this server's tools"},"kind":{"type":"string","enum":["tool","skill"]},"limit":{"type":"integer","minimum":1,"maximum":50,"default":8}},"required":["query"],"additionalProperties":false}"#;
 
 const CALL_SCHEMA: &str = r#"{"type":"object","properties":{"id":{"type":"string","description":"As found: server/tool or skills/name"},"arguments":{"type":"object","description":"By the tool's inputSchema"}},"required":["id"],"additionalProperties":false}"#;
 
 /// The list of tools as JSON.
 pub(super) fn definitions() -> String {
     let search = format!(
-        r#"{{"name":"{SEARCH}","description":"Finds tools and skills by what they do: ids, descriptions, input schemas.","inputSchema":{SEARCH_SCHEMA},"annotations":{{"readOnlyHint":true}}}}"#
+        r#"{{"name":"{SEARCH}","description":"Finds tools and skills by what they do. Gives ids, descriptions and input schemas. Search before you say that something can't be done.","inputSchema":{SEARCH_SCHEMA},"annotations":{{"readOnlyHint":true}}}}"#
     );
     let call = format!(
         r#"{{"name":"{CALL}","description":"Calls a tool by its id, or reads a skill's instructions. A search first is not required.","inputSchema":{CALL_SCHEMA}}}"#
@@ -127,7 +127,7 @@ mod tests {
             .map(|t| &t["name"])
             .collect();
         assert_eq!(named, ["search_tools", "call_tool"]);
-        // 226 tokens by o200k where they were counted, of which 250 are the limit; this many bytes are no more than that.
+        // The limit is 250 tokens. By o200k they were 215, with 947 bytes.
         assert!(definitions.len() <= 1_000, "{}", definitions.len());
     }
 
@@ -173,7 +173,7 @@ mod tests {
             (r#"{"id": "a/b", "text": "x"}"#, "text"),
             (
                 r#"{"id": "a/b", "arguments": {"n": 123456789012345678901234567890}}"#,
-                "number",
+                "more digits",
             ),
             (r#"{"id": "a/b", "arguments": {"n": 1, "n": 2}}"#, "twice"),
         ] {

@@ -75,7 +75,7 @@ impl FakeShelf {
         };
         let kind = kind(id);
         Ok(Description {
-            id: EntryId::new(id),
+            id: entry_id(id),
             kind,
             text: text.clone(),
             tool: (kind == EntryKind::Tool).then(|| ToolDescription {
@@ -83,6 +83,14 @@ impl FakeShelf {
                 raw: RawValue::from_string(text.clone()).unwrap(),
             }),
         })
+    }
+}
+
+fn entry_id(id: &str) -> EntryId {
+    match id.split_once('/') {
+        Some(("skills", skill)) => EntryId::skill(skill),
+        Some((server, tool)) => EntryId::tool(server, tool),
+        None => panic!("no id: {id}"),
     }
 }
 
@@ -131,7 +139,7 @@ impl Connection for FakeConnection {
         Ok(Listing {
             entries: entries
                 .map(|(id, _)| ListedEntry {
-                    id: EntryId::new(id),
+                    id: entry_id(id),
                     kind: kind(id),
                     summary: format!("Summary of {id}"),
                 })
@@ -156,7 +164,7 @@ impl Connection for FakeConnection {
         });
         let all: Vec<_> = matches
             .map(|(id, _)| Match {
-                id: EntryId::new(id),
+                id: entry_id(id),
                 kind: kind(id),
                 score: 1.0,
                 summary: format!("Summary of {id}"),
