@@ -25,6 +25,7 @@ mod reading;
 mod real_servers;
 mod searching;
 mod search_directory;
+mod serving;
 mod support;
 mod surroundings;
 mod unprivileged;

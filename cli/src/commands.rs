@@ -8,6 +8,7 @@ mod log;
 mod mirror;
 mod mount;
 mod search;
+mod serve;
 mod show;
 mod sources;
 mod status;
@@ -55,6 +56,7 @@ enum Command {
     Show(show::Arguments),
     Call(call::Arguments),
     Brief(brief::Arguments),
+    Serve(serve::Arguments),
     Log(log::Arguments),
     Eval(eval::Arguments),
 }
@@ -92,6 +94,7 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::Show(arguments) => show::run(&arguments, environment, ui),
         Command::Call(arguments) => call::run(&arguments, environment, ui),
         Command::Brief(arguments) => brief::run(&arguments, environment, ui),
+        Command::Serve(arguments) => serve::run(&arguments, environment),
         Command::Log(arguments) => log::run(&arguments, environment, ui),
         Command::Eval(arguments) => eval::run(&arguments, environment, ui),
     }

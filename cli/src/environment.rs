@@ -18,6 +18,9 @@ const SHARED_SKILLS: [&str; 7] = [
     ".pi/agent/skills",
 ];
 
+/// The variable that names whom the log names.
+const SESSION: &str = "SHELF_SESSION";
+
 /// The names under which a user's own configuration is looked for, the first wins.
 const CONFIGURATIONS: [&str; 2] = ["shelf.toml", "mcp.json"];
 
@@ -132,8 +135,16 @@ impl Environment {
 
     /// `SHELF_SESSION`: whom the log names.
     pub(crate) fn session(&self) -> Option<String> {
-        self.get("SHELF_SESSION")
+        self.get(SESSION)
             .map(|value| value.to_string_lossy().into_owned())
+    }
+
+    /// The same with a session, where it names none. The daemon is told of it; what is started has the environment as it was.
+    pub(crate) fn in_session(mut self, session: &str) -> Self {
+        if self.session().is_none() {
+            self.variables.insert(SESSION.into(), session.into());
+        }
+        self
     }
 
     /// Whether colour is unwanted.
@@ -214,6 +225,14 @@ mod tests {
             std::fs::write(directory.join(name), "").unwrap();
             assert_eq!(variables.default_config(), Some(directory.join(name)));
         }
+    }
+
+    #[test]
+    fn a_session_that_is_named_stays() {
+        let named = environment(&[("SHELF_SESSION", "mine")]).in_session("other");
+        assert_eq!(named.session().as_deref(), Some("mine"));
+        let unnamed = environment(&[("SHELF_SESSION", "")]).in_session("other");
+        assert_eq!(unnamed.session().as_deref(), Some("other"));
     }
 
     #[test]

@@ -32,12 +32,47 @@ pub(crate) fn connect(
     interrupt: &OwnedFd,
     ui: &Ui,
 ) -> Result<Client, Problem> {
+    let options = || {
+        let options = options(which, environment)?;
+        if options.config.is_none() {
+            // There is no server to call, and nothing to say but that.
+            return which.connect(environment, None).and(Err(Problem::new(
+                ProblemKind::Daemon,
+                "the shelf that was started meanwhile has no configuration",
+            )));
+        }
+        Ok(options)
+    };
+    connect_or_start(which, environment, path, patience, interrupt, ui, options)
+}
+
+/// The same for whoever reads as well as calls: the daemon that is started may have nothing but skills.
+pub(crate) fn connect_to_any(
+    which: &Which,
+    environment: &Environment,
+    patience: Duration,
+    interrupt: &OwnedFd,
+    ui: &Ui,
+) -> Result<Client, Problem> {
+    let options = || options(which, environment);
+    connect_or_start(which, environment, None, patience, interrupt, ui, options)
+}
+
+fn connect_or_start(
+    which: &Which,
+    environment: &Environment,
+    path: Option<&Path>,
+    patience: Duration,
+    interrupt: &OwnedFd,
+    ui: &Ui,
+    options: impl Fn() -> Result<Options, Problem>,
+) -> Result<Client, Problem> {
     let mut starts = 0;
     loop {
         if let Some(client) = which.connect_if_running(environment, path, patience)? {
             return Ok(client);
         }
-        let options = options(which, environment)?;
+        let options = options()?;
         let Some(_lock) = StartLock::take(&options.surroundings.directories.runtime)? else {
             pause(interrupt)?;
             continue;
@@ -59,13 +94,6 @@ pub(crate) fn connect(
 
 fn options(which: &Which, environment: &Environment) -> Result<Options, Problem> {
     let (config, skills) = which.configuration(environment)?;
-    if config.is_none() {
-        // There is no server to call, and nothing to say but that.
-        return which.connect(environment, None).and(Err(Problem::new(
-            ProblemKind::Daemon,
-            "the shelf that was started meanwhile has no configuration",
-        )));
-    }
     Ok(Options {
         surroundings: environment.surroundings()?,
         config,

@@ -23,6 +23,7 @@ pub mod protocol;
 mod retention;
 pub mod run;
 pub mod searching;
+pub mod serve;
 pub mod servers;
 pub mod skill_source;
 mod source_file;

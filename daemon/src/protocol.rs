@@ -295,6 +295,9 @@ pub struct ServerStatus {
     /// How many tools it has; absent while its definitions are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<usize>,
+    /// What it says of itself, on one line; empty when it says nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
     /// Since when its definitions are older than what they depend on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale_since: Option<jiff::Timestamp>,

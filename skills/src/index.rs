@@ -20,7 +20,7 @@ pub(crate) use group::Group;
 pub(crate) use overview::{overview, overview_in_bytes};
 pub(crate) use texts::{README, changes, server, status};
 pub(crate) use tokens::Tokens;
-pub use tokens::{TokenCounter, Uncounted};
+pub use tokens::{TokenCounter, Uncounted, estimate};
 
 /// One entry as an index shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,7 +22,7 @@ use crate::problem::{Problem, ProblemKind};
 use crate::tree::{Directory, FileName, Node};
 
 use given::Given;
-pub(crate) use servers::{PlacedServer, about};
+pub(crate) use servers::PlacedServer;
 use skills::PlacedSkill;
 use stamp::Stamp;
 

@@ -77,6 +77,8 @@ impl Page<'_> {
             let line = Line {
                 id: found.id.clone(),
                 summary: found.summary.clone(),
+                heading: None,
+                pin: false,
             };
             write!(f, "{line}")?;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::entry_id::ServerName;
-use crate::layout;
+use crate::summary::summarize;
 use crate::tool::Tool;
 
 /// What is known of a configured server. Immutable: a refresh that changed nothing keeps the same `Arc`.
@@ -17,6 +17,22 @@ pub struct Server {
     pub directory: PathBuf,
     /// What it said of itself; `None` while its definitions are not known yet.
     pub definitions: Option<Arc<Definitions>>,
+}
+
+impl Server {
+    /// What the server says of itself, on one line; empty when it says nothing.
+    pub fn about(&self) -> String {
+        let Some(known) = &self.definitions else {
+            return String::new();
+        };
+        [&known.instructions, &known.title]
+            .into_iter()
+            .flatten()
+            .map(|text| summarize(text))
+            // A title that only repeats the name says nothing that its line does not say already.
+            .find(|summary| !summary.is_empty() && !summary.eq_ignore_ascii_case(self.name.as_str()))
+            .unwrap_or_default()
+    }
 }
 
 /// What a server answered to `initialize` or `server/discover`, and to `tools/list`.
@@ -32,13 +48,6 @@ pub struct Definitions {
     pub protocol: Option<String>,
     /// The tools that could be read, in the order in which they were sent, names unique.
     pub tools: Vec<Arc<Tool>>,
-}
-
-impl Server {
-    /// What it says of itself, on one line; empty when it says nothing.
-    pub fn about(&self) -> String {
-        layout::about(self)
-    }
 }
 
 impl Definitions {

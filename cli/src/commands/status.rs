@@ -188,6 +188,7 @@ mod tests {
             state,
             reason: reason.map(str::to_owned),
             tools,
+            about: String::new(),
             stale_since: (state == ServerPhase::Failed).then_some(jiff::Timestamp::UNIX_EPOCH),
         };
         let status = Status {

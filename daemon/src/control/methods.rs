@@ -67,6 +67,7 @@ fn server_status(server: &Server, state: &ServerState, shown_as: String) -> Serv
         state: phase,
         reason,
         tools: server.definitions.as_ref().map(|d| d.tools.len()),
+        about: server.about(),
         stale_since: state.stale.and_then(timestamp),
     }
 }

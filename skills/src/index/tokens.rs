@@ -14,6 +14,11 @@ pub trait TokenCounter {
     fn revision(&self) -> u64;
 }
 
+/// What a text costs where nobody counted: a third of its bytes, rounded up.
+pub const fn estimate(text: &str) -> usize {
+    text.len().div_ceil(3)
+}
+
 /// Knows nothing, so that everything is estimated.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Uncounted;
@@ -41,7 +46,7 @@ impl Tokens {
         is_exact: true,
     };
 
-    /// What one text costs; a third of its bytes, rounded up, where that is not known.
+    /// What one text costs; the estimate where that is not known.
     pub(crate) fn of(text: &str, counter: &dyn TokenCounter) -> Self {
         match counter.count(text) {
             Some(count) => Self {
@@ -49,7 +54,7 @@ impl Tokens {
                 is_exact: true,
             },
             None => Self {
-                count: text.len().div_ceil(3),
+                count: estimate(text),
                 is_exact: text.is_empty(),
             },
         }

@@ -126,7 +126,7 @@ impl ServerContent {
             let own = lines.iter().filter(|line| line.heading.is_none());
             own.cloned().collect()
         });
-        let group = Group::server(file_name, &about(server), own, given.counter);
+        let group = Group::server(file_name, &server.about(), own, given.counter);
 
         let mut children: Vec<_> = tools.iter().map(|tool| tool.definition.clone()).collect();
         let cost = tools.iter().map(|tool| tool.tokens).sum();
@@ -185,20 +185,6 @@ fn lines(tools: &[Arc<PlacedTool>], given: &Given<'_>) -> Vec<Line> {
     std::iter::zip(tools, summaries)
         .map(|(tool, summary)| given.line(&tool.id, summary))
         .collect()
-}
-
-/// What a server says of itself, on one line; empty when it says nothing.
-pub(crate) fn about(server: &Server) -> String {
-    let Some(known) = &server.definitions else {
-        return String::new();
-    };
-    [&known.instructions, &known.title]
-        .into_iter()
-        .flatten()
-        .map(|text| summarize(text))
-        // A title that only repeats the name says nothing that its line does not say already.
-        .find(|summary| !summary.is_empty() && !summary.eq_ignore_ascii_case(server.name.as_str()))
-        .unwrap_or_default()
 }
 
 /// What a tool does, on one line; its title where it has no description.

@@ -12,7 +12,6 @@ use super::ranker::Ranker;
 use super::request::{Keywords, Request};
 use crate::catalog::{Entry, EntryKind, EntryOptions, Snapshot};
 use crate::entry_id::EntryId;
-use crate::layout;
 
 /// The name of the group that skills stand in.
 const SKILLS: &str = "skills";
@@ -142,7 +141,7 @@ fn groups(snapshot: &Snapshot) -> BTreeMap<String, String> {
         .filter(|(server, _)| server.definitions.is_some())
         .filter_map(|(server, _)| {
             let name = snapshot.server_file_name(&server.name)?;
-            Some((name, layout::about(server)))
+            Some((name, server.about()))
         })
         .collect();
     let skills = snapshot.entries.values();

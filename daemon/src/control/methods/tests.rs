@@ -132,6 +132,7 @@ fn the_status_counts_and_explains() {
         state: ServerPhase::Failed,
         reason: Some("exited with 1".into()),
         tools: None,
+        about: String::new(),
         stale_since: None,
     };
     assert_eq!(status.servers[1], broken);
