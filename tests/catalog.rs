@@ -30,6 +30,7 @@ fn with_a_warm_cache_no_server_is_started() {
     shelf.mount();
     assert_eq!(shelf.starts("starts"), 1);
     shelf.wait_for_text("mcp/fake/STATUS", |status| status.starts_with("cold"));
+    shelf.wait_until_counted();
     // Bytes and times are kept across mounts.
     let state =
         "cd mount && sha256sum $(find . -type f | sort) && find . -printf '%p %T@\\n' | sort";
@@ -37,6 +38,14 @@ fn with_a_warm_cache_no_server_is_started() {
     shelf.unmount();
     shelf.mount();
     assert_eq!(shelf.shell(state).succeeds(), before);
+    // Nor is the tokenizer loaded, since every count is known.
+    let [(daemon, _)] = &shelf.running()[..] else {
+        panic!("the daemon alone: {:?}", shelf.running());
+    };
+    let threads = format!("cat /proc/{daemon}/task/*/comm");
+    let threads = shelf.shell(&threads).succeeds();
+    assert!(threads.contains("catalog"), "{threads}");
+    assert!(!threads.contains("tokens"), "{threads}");
     // Reading everything starts nothing either.
     shelf.shell("cat mount/mcp/fake/* mount/.schemas/fake/* >/dev/null; grep -r x mount; ls -lR mount; du mount").succeeds();
     assert!(shelf.read("mcp/fake/STATUS").starts_with("cold"));
@@ -54,6 +63,7 @@ fn no_state_of_a_server_changes_an_index() {
     let shelf = Shelf::with_fake("fake", &[]);
     shelf.skill("one", "A skill.");
     shelf.mount();
+    shelf.wait_until_counted();
     let cold = indexes(&shelf);
     shelf.wait_for_text("mcp/fake/STATUS", |status| status.starts_with("cold"));
     shelf.call(&["fake/echo", "--text", "x"]);
@@ -73,6 +83,7 @@ fn a_server_that_fails_keeps_its_last_known_definitions() {
     }
     let shelf = Shelf::with_fake("fake", &["--tools", "3"]);
     shelf.mount();
+    shelf.wait_until_counted();
     let known = indexes(&shelf);
     let definition = shelf.read("mcp/fake/extra_2.md");
     shelf.servers(json!({ "fake": shelf.fake(&["--exit-at-once", "no licence"]) }));

@@ -27,11 +27,26 @@ fn a_mirror_is_the_mount_as_plain_files() {
     fs::set_permissions(script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     shelf.mount();
     shelf.wait_for_text("mcp/fake/STATUS", |status| status.starts_with("cold"));
+    shelf.wait_until_counted();
     mirror(&shelf).succeeds();
     // But for what can only be in a mount.
     let differences = shelf.shell("diff -r mount mirror").stdout;
     assert_eq!(differences, "Only in mount: search\n");
     assert_eq!(shelf.shell("mirror/skills/one/run.sh").succeeds(), "ran\n");
+}
+
+#[test]
+fn what_is_written_once_has_counts_and_no_estimates() {
+    if lacks_program("python3") {
+        return;
+    }
+    let shelf = Shelf::with_fake("fake", &["--tools", "5"]);
+    shelf.skill("one", "A skill.");
+    mirror(&shelf).succeeds();
+    let heads = shelf.shell("head -qn1 mirror/mcp/fake/INDEX.md mirror/skills/INDEX.md");
+    let heads = heads.succeeds();
+    assert_eq!(heads.matches(" tokens\n").count(), 2, "{heads}");
+    assert!(!heads.contains('≈'), "{heads}");
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn shelf() -> Shelf {
     );
     symlink("assets/deep", shelf.path("skills/rich/link")).unwrap();
     shelf.mount();
+    shelf.wait_until_counted();
     shelf
 }
 

@@ -73,6 +73,21 @@ impl Shelf {
         })
     }
 
+    /// Waits until the indexes have no estimate of tokens left: after that nothing but definitions changes them.
+    pub(crate) fn wait_until_counted(&self) {
+        wait_for("tokens are counted", || {
+            let servers = fs::read_dir(self.mounted("mcp")).ok()?;
+            let indexes = servers
+                .flatten()
+                .map(|server| server.path().join("INDEX.md"));
+            let own = ["INDEX.md", "skills/INDEX.md"].map(|name| self.mounted(name));
+            let mut all = indexes.chain(own);
+            let is_counted =
+                |index| fs::read_to_string(index).is_ok_and(|text| !text.contains('≈'));
+            all.all(is_counted).then_some(())
+        });
+    }
+
     /// Writes a file of the place, with its directories.
     pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);

@@ -147,6 +147,10 @@ fn heading(line: &str) -> Option<&str> {
 fn label(line: &str) -> Option<&str> {
     let words = without_symbols(line);
     let bare = words.trim_matches(['*', '_', ' ']);
+    // On a line of its own it needs no colon.
+    if PURPOSE_LABELS.contains(&bare.to_lowercase().as_str()) {
+        return Some(line);
+    }
     let text = bare.strip_suffix([':', '：'])?.trim_end_matches(['*', '_']);
     let few = text.split_whitespace().count() <= MAX_LABEL_WORDS;
     (few && !text.contains(['.', ':'])).then_some(line)

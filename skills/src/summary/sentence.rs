@@ -55,6 +55,7 @@ fn end(text: &str) -> usize {
                 rest.is_empty()
                     || rest.starts_with(char::is_whitespace)
                         && !(character == '.' && is_abbreviation(&text[..position], rest))
+                    || character == '.' && is_glued(&text[..position], rest)
             }
             _ => false,
         };
@@ -65,6 +66,18 @@ fn end(text: &str) -> usize {
         }
     }
     text.len()
+}
+
+/// Whether two sentences meet at a full stop without a space, as where lines were joined: `the logs.This tool`. Names
+/// such as `System.Text` and `draw.io` are none.
+fn is_glued(before: &str, after: &str) -> bool {
+    let word = before.rsplit(' ').next().unwrap_or_default();
+    let is_word = word.chars().count() >= 3 && word.chars().all(char::is_lowercase);
+    let mut next = after.chars();
+    let begins = next.next().is_some_and(char::is_uppercase);
+    let rest = next.as_str().split(' ').next().unwrap_or_default();
+    let is_followed = rest.len() < next.as_str().len();
+    is_word && begins && !rest.is_empty() && is_followed && rest.chars().all(char::is_lowercase)
 }
 
 /// Whether a full stop between these two texts belongs to the word before it.

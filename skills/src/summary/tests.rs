@@ -42,6 +42,18 @@ fn real_shapes_of_descriptions() {
             "Shows a file given as <revision>:<path> or **/*.rs",
             "Shows a file given as <revision>:<path> or **/*.rs",
         ),
+        (
+            "\n  🎯 Purpose\n    1. Reads the token in use.\n\n  Usage:\n 1. First of all.",
+            "Reads the token in use.",
+        ),
+        (
+            "Queries logs and metrics.This tool is a router.",
+            "Queries logs and metrics.",
+        ),
+        (
+            "Edits draw.io files with System.Text too.",
+            "Edits draw.io files with System.Text too.",
+        ),
         ("- Get weather\n- Get news", "Get weather Get news"),
         ("**Best for:**\nOne page. Not many.", "One page. Not many."),
         (
