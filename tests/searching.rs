@@ -148,7 +148,10 @@ fn without_a_daemon_the_cache_is_searched_and_nothing_is_started() {
         said.contains("fake — not known yet, no shelf runs"),
         "{said}"
     );
-    assert!(said.contains("shelf list | grep -i echo"), "{said}");
+    assert!(
+        said.contains("shelf list --config mcp.json | grep -i echo"),
+        "{said}"
+    );
     assert_eq!(shelf.starts("starts"), 0);
     assert_eq!(shelf.running(), []);
 
