@@ -189,7 +189,8 @@ fn faults_in_the_users_own_words_are_said_where_they_stand_and_take_nothing_else
     ];
     let mut expected: Vec<_> = said.iter().map(|&said| said.to_owned()).collect();
     let mut found = problems(&config);
-    (expected.sort(), found.sort());
+    expected.sort();
+    found.sort();
     assert_eq!(found, expected);
     let words: Vec<_> = config.search.keywords.keys().collect();
     assert_eq!(words, ["bug"]);

@@ -10,6 +10,7 @@ use skills::search::{SearchIndex, SearchOptions};
 use tokio::sync::oneshot;
 
 use super::{Build, Searcher};
+use crate::cache::TokenCounts;
 use crate::catalog::{self, Done, SourceUpdate, Updates};
 use crate::journal::{Journal, SeenFile};
 
@@ -18,7 +19,9 @@ const DEADLINE: Duration = Duration::from_secs(20);
 fn searcher(base: &Path, build: Build) -> (Updates, Searcher) {
     let seen = SeenFile::open(base, "test").unwrap();
     let journal = Journal::open(base, "test").unwrap();
-    let (updates, snapshots) = catalog::start(IndexOptions::default(), seen, journal).unwrap();
+    let counts = TokenCounts::default();
+    let (updates, snapshots) =
+        catalog::start(IndexOptions::default(), seen, journal, counts).unwrap();
     let searcher = Searcher::building_by(build, snapshots, SearchOptions::default());
     flush(&updates);
     (updates, searcher)

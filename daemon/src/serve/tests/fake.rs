@@ -80,8 +80,11 @@ impl FakeShelf {
             text: text.clone(),
             tool: (kind == EntryKind::Tool).then(|| ToolDescription {
                 server: "server".to_owned(),
+                about: String::new(),
                 raw: RawValue::from_string(text.clone()).unwrap(),
             }),
+            skill: None,
+            pinned: false,
         })
     }
 }
@@ -142,6 +145,7 @@ impl Connection for FakeConnection {
                     id: entry_id(id),
                     kind: kind(id),
                     summary: format!("Summary of {id}"),
+                    pinned: false,
                 })
                 .collect(),
             unknown: self.0.unknown.clone(),
