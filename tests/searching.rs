@@ -34,7 +34,7 @@ fn what_is_found_is_printed_best_first_and_logged() {
     assert_eq!(skill.stdout, line);
 
     let mut command = shelf.command(crate::support::SHELF);
-    command.args(["search", "--json", "--limit", "3", "extra", "tool"]);
+    command.args(["search", "--json", "--limit", "3", "extra"]);
     let output = command.env("SHELF_SESSION", "my session").output().unwrap();
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     let matches = answer["matches"].as_array().unwrap();
@@ -49,7 +49,7 @@ fn what_is_found_is_printed_best_first_and_logged() {
     let line = shelf.wait_for_line("the search is logged", |line| {
         line["event"] == "search" && line["session"] == "my session"
     });
-    assert_eq!(line["query"], "extra tool");
+    assert_eq!(line["query"], "extra");
     assert!(line["matches"].as_u64().unwrap() >= 3, "{line}");
 }
 
@@ -59,14 +59,14 @@ fn the_servers_of_the_matches_are_ranked_and_named_beyond_the_limit() {
         return;
     }
     let shelf = shelf();
-    let found = shelf.run(&["search", "--limit", "2", "extra", "tool"]);
+    let found = shelf.run(&["search", "--limit", "2", "extra"]);
     assert_eq!(found.stdout.lines().count(), 2, "{}", found.stdout);
     assert!(
         found.stderr.starts_with("2 of ") && found.stderr.contains("fake ("),
         "{}",
         found.stderr
     );
-    let servers = shelf.run(&["search", "--servers", "extra", "tool"]);
+    let servers = shelf.run(&["search", "--servers", "extra"]);
     assert_eq!(servers.stderr, "");
     assert!(servers.stdout.starts_with("fake ("), "{}", servers.stdout);
     assert!(servers.stdout.contains(" matches)"), "{}", servers.stdout);
@@ -148,7 +148,10 @@ fn without_a_daemon_the_cache_is_searched_and_nothing_is_started() {
         said.contains("fake — not known yet, no shelf runs"),
         "{said}"
     );
-    assert!(said.contains("shelf list | grep -i echo"), "{said}");
+    assert!(
+        said.contains("shelf list --config mcp.json | grep -i echo"),
+        "{said}"
+    );
     assert_eq!(shelf.starts("starts"), 0);
     assert_eq!(shelf.running(), []);
 
@@ -170,4 +173,57 @@ fn without_a_daemon_the_cache_is_searched_and_nothing_is_started() {
     assert!(said.contains("the servers are fake"), "{said}");
     assert_eq!(shelf.starts("starts"), 1);
     assert_eq!(shelf.running(), []);
+}
+
+#[test]
+fn search_is_measured_on_requests_of_ones_own() {
+    if lacks_program("python3") {
+        return;
+    }
+    let shelf = Shelf::with_fake("fake", &[]);
+    shelf
+        .run(&["call", CONFIG[0], CONFIG[1], "fake/echo", "--text", "x"])
+        .succeeds();
+    let requests = "# ours\nsay it again\tfake/echo,fake/none\n\nfly to the moon\tplane/fly\n";
+    shelf.write("requests.tsv", requests);
+    let eval = |words: &[&str]| shelf.run(&[&["eval"], &CONFIG[..], words].concat());
+    let both = || {
+        let text = eval(&["requests.tsv"]);
+        let json = eval(&["--json", "requests.tsv"]).succeeds();
+        (text.code, text.stdout, text.stderr, json)
+    };
+    let running = both();
+    let (code, text, notes, json) = &running;
+    assert_eq!(*code, 0, "{notes}");
+    assert!(text.starts_with("1 request "), "{text}");
+    assert!(
+        text.contains("\nwords and meaning    1.00   1.00"),
+        "{text}"
+    );
+    assert!(notes.contains("line 4 is not counted"), "{notes}");
+    assert!(
+        notes.contains("not in the catalog: fake/none, plane/fly"),
+        "{notes}"
+    );
+    let json = parsed(json);
+    assert_eq!(json["lexical"]["hit_at_1"], json!(1.0));
+    assert_eq!(json["unanswerable"][0]["line"], json!(4));
+    shelf.run(&[&["unmount"], &CONFIG[..]].concat()).succeeds();
+    shelf.wait_until_nothing_is_left();
+    assert_eq!(both(), running, "without a daemon it is the same");
+    // It is no search of anybody.
+    assert!(shelf.log(&[]).iter().all(|line| line["event"] != "search"));
+
+    shelf.write("wrong.tsv", "a request\tfake/echo\nno ids\n");
+    let said = eval(&["wrong.tsv"]).fails(2);
+    assert!(
+        said.contains("wrong.tsv") && said.contains("line 2"),
+        "{said}"
+    );
+    shelf.write("none.tsv", "# nothing\n");
+    assert!(eval(&["none.tsv"]).fails(2).contains("no request"));
+    assert!(eval(&["absent.tsv"]).fails(2).contains("absent.tsv"));
+    shelf.write("other.tsv", "fly\tplane/fly\n");
+    let said = eval(&["other.tsv"]);
+    assert_eq!(said.code, 3, "{}", said.stderr);
 }

@@ -1,6 +1,7 @@
 //! The command line: one file a command, each with its arguments, whose comments are the help, and one function.
 
 mod call;
+mod eval;
 mod list;
 mod log;
 mod mirror;
@@ -53,6 +54,7 @@ enum Command {
     Show(show::Arguments),
     Call(call::Arguments),
     Log(log::Arguments),
+    Eval(eval::Arguments),
 }
 
 /// Reads the command line and does what it says.
@@ -88,5 +90,6 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::Show(arguments) => show::run(&arguments, environment, ui),
         Command::Call(arguments) => call::run(&arguments, environment, ui),
         Command::Log(arguments) => log::run(&arguments, environment, ui),
+        Command::Eval(arguments) => eval::run(&arguments, environment, ui),
     }
 }

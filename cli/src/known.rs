@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use daemon::client::{ANSWER, Client};
 use daemon::offline::OfflineShelf;
-use daemon::protocol::{Answer, Describe, Description, ListFilter, Listing, Load, Search};
+use daemon::protocol::{
+    Answer, Case, Describe, Description, Evaluate, Evaluation, ListFilter, Listing, Load, Search,
+};
 use skills::problem::Problem;
 
 use crate::environment::Environment;
@@ -79,6 +81,14 @@ impl Known {
         match self {
             Self::Running(client) => client.search(search),
             Self::Offline(shelf) => shelf.search(search),
+        }
+    }
+
+    /// How well search answers requests whose answers are known.
+    pub(crate) fn evaluate(&mut self, cases: Vec<Case>) -> Result<Evaluation, Problem> {
+        match self {
+            Self::Running(client) => client.evaluate(&Evaluate { cases }),
+            Self::Offline(shelf) => Ok(shelf.evaluate(&cases)),
         }
     }
 

@@ -31,6 +31,11 @@ impl Which {
         }
     }
 
+    /// The configuration that was asked for.
+    pub(crate) fn config(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
     /// Connects to the daemon; a path that lies in a shelf decides.
     pub(crate) fn connect(
         &self,

@@ -19,13 +19,17 @@ use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::protocol::{
-    self, Answer, Call, CallReply, Describe, Description, ErrorObject, Hello, ListFilter, Listing,
-    Load, Loaded, Message, Nothing, PayloadFile, Progress, Search, Status, Welcome, method,
+    self, Answer, Call, CallReply, Describe, Description, ErrorObject, Evaluate, Evaluation, Hello,
+    ListFilter, Listing, Load, Loaded, Message, Nothing, PayloadFile, Progress, Search, Status,
+    Welcome, method,
 };
 use link::{Link, Received};
 
 /// How long a daemon may take over a request that only looks.
 pub const ANSWER: Duration = Duration::from_secs(10);
+
+/// How long an evaluation may take: each of its requests is ranked twice over the whole catalog.
+const EVALUATION: Duration = Duration::from_secs(600);
 
 /// How long an interrupted call waits for the daemon to say that it was cancelled.
 const CANCELLATION: Duration = Duration::from_secs(3);
@@ -171,6 +175,15 @@ impl Client {
             .patience
             .saturating_add(Duration::from_millis(search.wait_ms));
         self.exchange(method::SEARCH, search, Some(limit), interrupt, &mut |_| {})
+    }
+
+    /// Asks how well search answers requests whose answers are known.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn evaluate(&mut self, evaluate: &Evaluate) -> Result<Evaluation, Problem> {
+        let limit = Some(EVALUATION);
+        self.exchange(method::EVALUATE, evaluate, limit, None, &mut |_| {})
     }
 
     /// Asks for entries with their whole definitions, which are handed out to this session.

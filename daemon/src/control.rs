@@ -171,6 +171,7 @@ impl connection::Service for Context {
                 let asked = parameters(&request)?;
                 answer(&self.search(asked, &request).await?)
             }
+            method::EVALUATE => answer(&self.evaluate(parameters(&request)?).await?),
             method::LOAD => {
                 let asked: crate::protocol::Load = parameters(&request)?;
                 let entries = asked.entries.iter();

@@ -12,7 +12,7 @@ use skills::catalog::{FirstSeen, Snapshot, Sources};
 use skills::discovery::{SkillRoot, discover_outside};
 use skills::entry_id::ServerName;
 use skills::problem::Problem;
-use skills::search::{Answer, SearchIndex, SearchOptions};
+use skills::search::{Answer, Case, Evaluation, SearchIndex, SearchOptions, evaluate};
 use skills::server::{Phase, Server, ServerState};
 use skills::skill::Skill;
 
@@ -99,6 +99,12 @@ impl OfflineShelf {
         };
         let index = SearchIndex::build(None, &self.snapshot, &options);
         search::search(&index, &self.snapshot, asked)
+    }
+
+    /// How well search answers requests whose answers are known, as a daemon would measure it.
+    pub fn evaluate(&self, cases: &[Case]) -> Evaluation {
+        let index = SearchIndex::build(None, &self.snapshot, &self.search);
+        evaluate(&index, cases)
     }
 
     /// An entry in full, as a daemon would describe it.

@@ -13,7 +13,7 @@ use skills::problem::{Problem, ProblemKind};
 
 pub use crate::servers::Progress;
 pub use skills::catalog::EntryKind;
-pub use skills::search::Answer;
+pub use skills::search::{Answer, Case, Evaluation};
 
 /// The version of this protocol: both ends must have the same.
 pub const VERSION: u32 = 1;
@@ -33,6 +33,8 @@ pub mod method {
     pub const DESCRIBE: &str = "describe";
     /// [`Search`](super::Search) → [`Answer`](super::Answer).
     pub const SEARCH: &str = "search";
+    /// [`Evaluate`](super::Evaluate) → [`Evaluation`](super::Evaluation).
+    pub const EVALUATE: &str = "evaluate";
     /// [`Load`](super::Load) → [`Loaded`](super::Loaded).
     pub const LOAD: &str = "load";
     /// [`Call`](super::Call) → [`CallReply`](super::CallReply).
@@ -422,6 +424,13 @@ pub struct Search {
     /// How long to wait, in milliseconds, for servers that have not said their tools yet.
     #[serde(default)]
     pub wait_ms: u64,
+}
+
+/// Requests whose answers are known, to measure search on. They are not logged: nobody looks for anything.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evaluate {
+    /// The requests.
+    pub cases: Vec<Case>,
 }
 
 /// Which entries are handed out to a session with their whole definitions: each is logged as `load`.

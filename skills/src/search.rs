@@ -1,11 +1,31 @@
 //! Search: which entries answer a request, ranked. Pure; built off the read path by whoever holds it.
+//!
+//! Two rankers stand behind one trait: BM25 over an entry's words, and the default one, which adds its meaning.
+
+mod answer;
+mod content;
+mod document;
+mod evaluation;
+mod hybrid;
+mod lexical;
+mod model;
+mod ranker;
+mod request;
+#[cfg(test)]
+mod tests;
+mod words;
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{EntryKind, Snapshot};
 use crate::entry_id::EntryId;
+use crate::server::Phase;
+use content::Content;
+
+pub use evaluation::{Case, Evaluation, Measures, Miss, cases, evaluate};
 
 /// The users' own settings, `[search]` of the configuration. Keywords of single entries stand in [`crate::catalog::Sources::entries`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,22 +94,26 @@ pub struct Answer {
 #[derive(Debug)]
 pub struct SearchIndex {
     generation: u64,
-    lines: Vec<(EntryId, EntryKind, String)>,
+    content: Arc<Content>,
+    /// The servers that a snapshot has no definitions of; not part of the content, since a server's state decides.
+    unknown: Vec<UnknownServer>,
+}
+
+/// A configured server whose definitions are not known.
+#[derive(Debug)]
+struct UnknownServer {
+    name: String,
+    file_name: Option<String>,
 }
 
 impl SearchIndex {
     /// Builds the index of a snapshot; what did not change since `previous` is taken over.
     pub fn build(previous: Option<&Self>, snapshot: &Snapshot, options: &SearchOptions) -> Self {
-        let _ = (previous, options);
+        let previous = previous.map(|index| &index.content);
         Self {
             generation: snapshot.generation,
-            lines: snapshot
-                .summaries()
-                .filter_map(|(id, summary)| {
-                    let kind = snapshot.entries.get(id)?.kind();
-                    Some((id.clone(), kind, summary.to_owned()))
-                })
-                .collect(),
+            content: Content::build(previous, snapshot, options),
+            unknown: unknown(snapshot),
         }
     }
 
@@ -99,34 +123,44 @@ impl SearchIndex {
     }
 
     /// Answers a request. Below a threshold nothing matches: never a low "best guess".
+    ///
+    /// Of a request that is longer than some 4,000 bytes or 32 different words only the beginning counts.
     pub fn search(&self, query: &Query<'_>) -> Answer {
-        let words: Vec<_> = query
-            .words
-            .split_whitespace()
-            .map(str::to_lowercase)
-            .collect();
-        let mut matches: Vec<_> = self
-            .lines
-            .iter()
-            .filter(|(id, kind, _)| {
-                query.kind.is_none_or(|k| k == *kind) && !query.exclude.contains(id)
-            })
-            .filter_map(|(id, kind, summary)| {
-                let text = format!("{id} {summary}").to_lowercase();
-                let hits = words.iter().filter(|w| text.contains(w.as_str())).count();
-                (hits > 0).then(|| Match {
-                    id: id.clone(),
-                    kind: *kind,
-                    score: hits as f32,
-                    summary: summary.clone(),
-                })
-            })
-            .collect();
-        matches.sort_by(|a, b| b.score.total_cmp(&a.score));
-        matches.truncate(query.limit);
-        Answer {
-            matches,
-            ..Answer::default()
-        }
+        answer::answer(&self.content, &self.unknown, query)
     }
+
+    /// Whether it was built with meaning.
+    fn has_meaning(&self) -> bool {
+        self.content.has_meaning()
+    }
+
+    /// The ids of what is searched, in order.
+    fn ids(&self) -> impl Iterator<Item = &EntryId> {
+        self.content.entries.iter().map(|entry| &entry.id)
+    }
+
+    /// Every entry with its score, best first, whether it answers the request or not.
+    fn ranking(&self, words: &str, lexical: bool) -> Vec<(&EntryId, f32)> {
+        let request = self.content.request(words, lexical);
+        let ranks = self.content.ranker(lexical).rank(&request);
+        let mut ranking: Vec<_> = self
+            .ids()
+            .zip(ranks)
+            .map(|(id, rank)| (id, rank.score))
+            .collect();
+        // Ids are in order, and the sort is stable.
+        ranking.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        ranking
+    }
+}
+
+fn unknown(snapshot: &Snapshot) -> Vec<UnknownServer> {
+    let servers = snapshot.sources.servers.values();
+    servers
+        .filter(|(server, state)| server.definitions.is_none() && state.phase != Phase::Disabled)
+        .map(|(server, _)| UnknownServer {
+            name: server.name.to_string(),
+            file_name: snapshot.server_file_name(&server.name),
+        })
+        .collect()
 }

@@ -125,7 +125,11 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     }
     if answer.matches.is_empty() {
         let place = known.place();
-        return Err(report::nothing(&search.words, &answer, place.as_deref()).into());
+        let around = report::Around {
+            place: place.as_deref(),
+            config: arguments.which.config(),
+        };
+        return Err(report::nothing(&search.words, &answer, around).into());
     }
     Ok(())
 }

@@ -86,6 +86,12 @@ fn options_that_exclude_each_other_are_refused() {
         &["show"],
         &["mirror"],
         &["list", "--kind", "cup"],
+        &["search"],
+        &["search", "--kind", "cup", "x"],
+        &["search", "--limit", "0", "x"],
+        &["search", "--servers", "--server", "a", "x"],
+        &["search", "--wait=0", "x"],
+        &["eval"],
         &["mount", "--wait", "soon"],
         &["call", "--timeout", "0", "a/b"],
     ] {

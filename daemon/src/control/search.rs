@@ -1,4 +1,4 @@
-//! The method `search`: what a caller asks for becomes a question to the index, and what they may not see stays away.
+//! The methods `search` and `evaluate`: what a caller asks for becomes a question to the index, and what they may not see stays away.
 //!
 //! It knows neither how entries are ranked nor when the index is built.
 
@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use skills::catalog::Snapshot;
 use skills::problem::{Problem, ProblemKind};
-use skills::search::{Answer, Query, SearchIndex};
+use skills::search::{Answer, Evaluation, Query, SearchIndex, evaluate};
 use tokio::time::Instant;
 
 use super::connection::Request;
 use super::{Context, methods};
 use crate::access_log::Event;
 use crate::gate;
-use crate::protocol::Search;
+use crate::protocol::{Evaluate, Search};
+use crate::searching::Built;
 
 #[cfg(test)]
 mod tests;
@@ -28,21 +29,31 @@ impl Context {
         let limit = Duration::from_millis(asked.wait_ms);
         self.when_searchable(&asked, limit, request).await?;
         let words = asked.words.clone();
-        let searcher = self.searcher.clone();
-        let ranked = tokio::task::spawn_blocking(move || {
-            let built = searcher.current();
-            search(&built.index, &built.snapshot, &asked)
-        });
-        let answer = ranked.await.map_err(|error| {
-            Problem::new(
-                ProblemKind::Internal,
-                format!("the search broke down: {error}"),
-            )
-        })??;
+        let ranking = move |built: &Built| search(&built.index, &built.snapshot, &asked);
+        let answer = self.rank(ranking).await??;
         let matches = matched(&answer);
         let event = Event::Search { words, matches };
         self.log.record(request.caller.clone(), event).await;
         Ok(answer)
+    }
+
+    /// Measures the rankers over the current catalog.
+    pub(super) async fn evaluate(&self, asked: Evaluate) -> Result<Evaluation, Problem> {
+        self.rank(move |built| evaluate(&built.index, &asked.cases))
+            .await
+    }
+
+    /// Ranks where it may take its time.
+    async fn rank<T: Send + 'static>(
+        &self,
+        ranking: impl FnOnce(&Built) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let searcher = self.searcher.clone();
+        let ranked = tokio::task::spawn_blocking(move || ranking(&searcher.current()));
+        ranked.await.map_err(|error| {
+            let message = format!("the search broke down: {error}");
+            Problem::new(ProblemKind::Internal, message)
+        })
     }
 
     /// Waits until every server that the search is about has said its tools or failed to, at most for `limit`: what is known

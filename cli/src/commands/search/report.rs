@@ -64,8 +64,17 @@ pub(super) fn rest(answer: &Answer) -> Option<String> {
     ))
 }
 
-/// Nothing matched: what is nearest, and how to look around. `place` is where the tree is shown.
-pub(super) fn nothing(words: &str, answer: &Answer, place: Option<&Path>) -> Problem {
+/// Where a user can look around.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Around<'a> {
+    /// Where the tree is shown, if it is.
+    pub(super) place: Option<&'a Path>,
+    /// The configuration that was asked for.
+    pub(super) config: Option<&'a Path>,
+}
+
+/// Nothing matched: what is nearest, and how to look around.
+pub(super) fn nothing(words: &str, answer: &Answer, around: Around<'_>) -> Problem {
     let mut hint = String::new();
     if !answer.servers.is_empty() {
         hint.push_str("the nearest servers, and how to browse them:\n");
@@ -76,41 +85,52 @@ pub(super) fn nothing(words: &str, answer: &Answer, place: Option<&Path>) -> Pro
         if !about.is_empty() {
             let _ = write!(hint, " — {about}");
         }
-        let _ = writeln!(hint, ": {}", browse(&server.name, place));
+        let _ = writeln!(hint, ": {}", around.browse(&server.name));
     }
     let word = longest_word(words).unwrap_or("WORD");
-    match place {
-        Some(place) => {
-            let all = place.join("ALL.md").display().to_string();
-            let _ = write!(
-                hint,
-                "in all lines: grep -i {} {}",
-                quote(word),
-                quote(&all)
-            );
-        }
-        None => {
-            let _ = write!(hint, "in all lines: shelf list | grep -i {}", quote(word));
-        }
-    }
+    let _ = match around.path("ALL.md") {
+        Some(all) => write!(hint, "in all lines: grep -i {} {all}", quote(word)),
+        None => write!(
+            hint,
+            "in all lines: {} | grep -i {}",
+            around.list(),
+            quote(word)
+        ),
+    };
     let message = format!("nothing matches \"{}\"", skills::summary::one_line(words));
     Problem::new(ProblemKind::NotFound, message).hint(hint)
 }
 
-/// The commands that list what a server has.
-fn browse(server: &str, place: Option<&Path>) -> String {
-    let (directory, list) = if server == SKILLS {
-        (SKILLS.to_owned(), "shelf list --kind skill".to_owned())
-    } else {
-        let list = format!("shelf list --server {}", quote(server));
-        (format!("mcp/{server}"), list)
-    };
-    match place {
-        Some(place) => {
-            let path = place.join(directory).display().to_string();
-            format!("ls {}, {list}", quote(&path))
+impl Around<'_> {
+    /// The commands that list what a server has.
+    fn browse(&self, server: &str) -> String {
+        let list = self.list();
+        let (directory, list) = if server == SKILLS {
+            (SKILLS.to_owned(), format!("{list} --kind skill"))
+        } else {
+            let list = format!("{list} --server {}", quote(server));
+            (format!("mcp/{server}"), list)
+        };
+        match self.path(&directory) {
+            Some(path) => format!("ls {path}, {list}"),
+            None => list,
         }
-        None => list,
+    }
+
+    /// A path in the tree, as a shell reads it.
+    fn path(&self, below: &str) -> Option<String> {
+        let path = self.place?.join(below).display().to_string();
+        Some(quote(&path).into_owned())
+    }
+
+    fn list(&self) -> String {
+        match self.config {
+            Some(config) => {
+                let config = config.display().to_string();
+                format!("shelf list --config {}", quote(&config))
+            }
+            None => "shelf list".to_owned(),
+        }
     }
 }
 
@@ -131,7 +151,7 @@ mod tests {
     use skills::entry_id::EntryId;
     use skills::search::{Match, ServerMatch};
 
-    use super::{matches, nothing, rest, servers};
+    use super::{Around, matches, nothing, rest, servers};
 
     fn found(id: &str, summary: &str) -> Match {
         Match {
@@ -190,7 +210,11 @@ mod tests {
             ..Answer::default()
         };
         let words = "it's \u{1b}[2J a screenshot";
-        let problem = nothing(words, &answer, Some(Path::new("/mnt/my tools")));
+        let around = Around {
+            place: Some(Path::new("/mnt/my tools")),
+            config: None,
+        };
+        let problem = nothing(words, &answer, around);
         assert_eq!(problem.kind.exit_code(), 3);
         assert!(
             problem.message.starts_with("nothing matches \"it's"),
@@ -203,7 +227,20 @@ mod tests {
           skills: ls '/mnt/my tools/skills', shelf list --kind skill
         in all lines: grep -i screenshot '/mnt/my tools/ALL.md'
         ");
-        let problem = nothing("--", &Answer::default(), None);
-        insta::assert_snapshot!(problem.hint.unwrap(), @"in all lines: shelf list | grep -i WORD");
+        let around = Around {
+            place: None,
+            config: Some(Path::new("my.json")),
+        };
+        insta::assert_snapshot!(nothing("--", &answer, around).hint.unwrap(), @r"
+        the nearest servers, and how to browse them:
+          a b%2Fc — Letters: shelf list --config my.json --server 'a b%2Fc'
+          skills: shelf list --config my.json --kind skill
+        in all lines: shelf list --config my.json | grep -i WORD
+        ");
+        let problem = nothing("x", &Answer::default(), Around::default());
+        assert_eq!(
+            problem.hint.unwrap(),
+            "in all lines: shelf list | grep -i x"
+        );
     }
 }

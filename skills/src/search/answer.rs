@@ -1,0 +1,123 @@
+//! From a ranking to an answer: filters, the cut, the servers.
+
+use std::collections::BTreeMap;
+
+use super::content::{Content, Indexed};
+use super::ranker::Rank;
+use super::{Answer, Match, Query, ServerMatch, UnknownServer};
+use crate::catalog::EntryKind;
+use crate::names;
+
+/// How many servers are named where nothing matched.
+const NEAREST: usize = 3;
+
+/// Answers a request over what is searched.
+pub(super) fn answer(content: &Content, unknown: &[UnknownServer], query: &Query<'_>) -> Answer {
+    let request = content.request(query.words, query.lexical);
+    let ranks = content.ranker(query.lexical).rank(&request);
+    let mut ranked: Vec<(&Indexed, Rank)> = content
+        .entries
+        .iter()
+        .zip(ranks)
+        .filter(|(entry, _)| passes(entry, query))
+        .collect();
+    // Entries are in order of id, and the sort is stable.
+    ranked.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
+
+    let mut matching = ranked.iter().filter(|(_, rank)| rank.answers).peekable();
+    let servers = if matching.peek().is_some() {
+        servers(content, matching.clone())
+    } else {
+        nearest(content, &ranked, query)
+    };
+    Answer {
+        matches: matching
+            .take(query.limit)
+            .map(|(entry, rank)| shown(entry, rank))
+            .collect(),
+        servers,
+        unknown: unknown_servers(unknown, query),
+    }
+}
+
+fn passes(entry: &Indexed, query: &Query<'_>) -> bool {
+    query.kind.is_none_or(|kind| kind == entry.kind)
+        && query.server.is_none_or(|server| server == entry.group())
+        && !query.exclude.contains(&entry.id)
+}
+
+fn shown(entry: &Indexed, rank: &Rank) -> Match {
+    Match {
+        id: entry.id.clone(),
+        kind: entry.kind,
+        score: rank.score,
+        summary: entry.summary.clone(),
+    }
+}
+
+/// The servers of what matched, in the order of their best match.
+fn servers<'a>(
+    content: &Content,
+    matching: impl Iterator<Item = &'a (&'a Indexed, Rank)>,
+) -> Vec<ServerMatch> {
+    let mut servers: Vec<ServerMatch> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for (entry, rank) in matching {
+        let place = *places.entry(entry.group()).or_insert_with(|| {
+            servers.push(server(content, entry.group(), rank.score));
+            servers.len() - 1
+        });
+        servers[place].matches += 1;
+    }
+    servers
+}
+
+/// Where to look on when nothing matched: servers that a word of the request nearly names, then those whose entries are nearest.
+fn nearest(content: &Content, ranked: &[(&Indexed, Rank)], query: &Query<'_>) -> Vec<ServerMatch> {
+    let mut servers: Vec<ServerMatch> = Vec::new();
+    let mut add = |name: &str, score: f32| {
+        let is_new = servers.iter().all(|server| server.name != name);
+        if is_new && servers.len() < NEAREST {
+            servers.push(server(content, name, score));
+        }
+    };
+    let best = ranked.first().map_or(0.0, |(_, rank)| rank.score);
+    let names = content.groups.keys().map(String::as_str);
+    let allowed: Vec<&str> = names
+        .filter(|name| ranked.iter().any(|(entry, _)| entry.group() == *name))
+        .collect();
+    for word in query.words.split_whitespace().take(NAMED_WORDS) {
+        for name in names::nearest(word, allowed.iter().copied(), NEAREST) {
+            add(name, best);
+        }
+    }
+    for (entry, rank) in ranked.iter().filter(|(_, rank)| rank.score > 0.0) {
+        add(entry.group(), rank.score);
+    }
+    servers
+}
+
+/// How many words of a request are compared with the names of servers.
+const NAMED_WORDS: usize = 8;
+
+fn server(content: &Content, name: &str, score: f32) -> ServerMatch {
+    ServerMatch {
+        name: name.to_owned(),
+        matches: 0,
+        score,
+        about: content.groups.get(name).cloned().unwrap_or_default(),
+    }
+}
+
+fn unknown_servers(unknown: &[UnknownServer], query: &Query<'_>) -> Vec<String> {
+    if query.kind == Some(EntryKind::Skill) {
+        return Vec::new();
+    }
+    let is_asked = |server: &&UnknownServer| {
+        query.server.is_none_or(|wanted| {
+            server.name == wanted || server.file_name.as_deref() == Some(wanted)
+        })
+    };
+    let names = unknown.iter().filter(is_asked);
+    names.map(|server| server.name.clone()).collect()
+}

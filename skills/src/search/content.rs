@@ -1,0 +1,158 @@
+//! Everything that is searched, apart from the snapshot that it was made from: shared by indexes between which nothing changed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::SearchOptions;
+use super::document::Document;
+use super::hybrid::Hybrid;
+use super::lexical::Lexical;
+use super::model::Model;
+use super::ranker::Ranker;
+use super::request::{Keywords, Request};
+use crate::catalog::{Entry, EntryKind, EntryOptions, Snapshot};
+use crate::entry_id::EntryId;
+use crate::layout;
+
+/// The name of the group that skills stand in.
+const SKILLS: &str = "skills";
+
+/// What is searched.
+#[derive(Debug)]
+pub(super) struct Content {
+    options: SearchOptions,
+    keywords: Keywords,
+    /// In order of id.
+    pub(super) entries: Vec<Indexed>,
+    /// The servers whose definitions are known, and `skills`, with what they say of themselves.
+    pub(super) groups: BTreeMap<String, String>,
+    lexical: Arc<Lexical>,
+    hybrid: Option<Hybrid>,
+}
+
+/// One entry.
+#[derive(Debug)]
+pub(super) struct Indexed {
+    pub(super) id: EntryId,
+    pub(super) kind: EntryKind,
+    pub(super) summary: String,
+    document: Arc<Document>,
+}
+
+impl Content {
+    /// Gathers a snapshot's entries; all of `previous` where nothing changed, else each of its documents that did not.
+    pub(super) fn build(
+        previous: Option<&Arc<Self>>,
+        snapshot: &Snapshot,
+        options: &SearchOptions,
+    ) -> Arc<Self> {
+        let entries = entries(previous, snapshot, !options.lexical);
+        let groups = groups(snapshot);
+        if let Some(previous) = previous
+            && previous.options == *options
+            && previous.groups == groups
+            && previous.entries.len() == entries.len()
+            && previous.entries.iter().zip(&entries).all(is_same)
+        {
+            return Arc::clone(previous);
+        }
+        let documents = || entries.iter().map(|entry| &*entry.document);
+        let lexical = Arc::new(Lexical::new(documents()));
+        let hybrid = (!options.lexical).then(|| Hybrid::new(Arc::clone(&lexical), documents()));
+        Arc::new(Self {
+            options: options.clone(),
+            keywords: Keywords::new(&options.keywords),
+            groups,
+            lexical,
+            hybrid,
+            entries,
+        })
+    }
+
+    /// Whether meaning can be asked for.
+    pub(super) const fn has_meaning(&self) -> bool {
+        self.hybrid.is_some()
+    }
+
+    /// The ranker that is wanted; the lexical one where meaning is left out.
+    pub(super) fn ranker(&self, lexical: bool) -> &dyn Ranker {
+        match &self.hybrid {
+            Some(hybrid) if !lexical => hybrid,
+            _ => &*self.lexical,
+        }
+    }
+
+    /// Reads a request for that ranker.
+    pub(super) fn request(&self, text: &str, lexical: bool) -> Request {
+        let has_meaning = self.has_meaning() && !lexical;
+        let model = has_meaning.then(Model::shared);
+        Request::read(text, &self.keywords, model)
+    }
+}
+
+impl Indexed {
+    /// The server as the mount shows it, or `skills`.
+    pub(super) fn group(&self) -> &str {
+        let id = self.id.as_str();
+        id.split_once('/').map_or(id, |(group, _)| group)
+    }
+}
+
+fn is_same((one, other): (&Indexed, &Indexed)) -> bool {
+    one.id == other.id
+        && one.summary == other.summary
+        && Arc::ptr_eq(&one.document, &other.document)
+}
+
+fn entries(
+    previous: Option<&Arc<Content>>,
+    snapshot: &Snapshot,
+    has_meaning: bool,
+) -> Vec<Indexed> {
+    let known: HashMap<&EntryId, &Arc<Document>> = previous
+        .into_iter()
+        .flat_map(|content| &content.entries)
+        .map(|entry| (&entry.id, &entry.document))
+        .collect();
+    let summaries: HashMap<&EntryId, &str> = snapshot.summaries().collect();
+    let unsaid = EntryOptions::default();
+    let index = |(id, entry): (&EntryId, &Entry)| {
+        let options = snapshot.sources.entries.get(id).unwrap_or(&unsaid);
+        let document = match known.get(id) {
+            Some(document) if document.is_of(entry, options, has_meaning) => Arc::clone(document),
+            _ => {
+                let model = has_meaning.then(Model::shared);
+                Arc::new(Document::new(entry, options, model))
+            }
+        };
+        let made = summaries.get(id).copied().unwrap_or_default();
+        Indexed {
+            id: id.clone(),
+            kind: entry.kind(),
+            summary: options.summary.as_deref().unwrap_or(made).to_owned(),
+            document,
+        }
+    };
+    snapshot.entries.iter().map(index).collect()
+}
+
+fn groups(snapshot: &Snapshot) -> BTreeMap<String, String> {
+    let servers = snapshot.sources.servers.values();
+    let mut groups: BTreeMap<String, String> = servers
+        .filter(|(server, _)| server.definitions.is_some())
+        .filter_map(|(server, _)| {
+            let name = snapshot.server_file_name(&server.name)?;
+            Some((name, layout::about(server)))
+        })
+        .collect();
+    let skills = snapshot.entries.values();
+    match skills
+        .filter(|entry| entry.kind() == EntryKind::Skill)
+        .count()
+    {
+        0 => {}
+        1 => drop(groups.insert(SKILLS.to_owned(), "1 skill".to_owned())),
+        count => drop(groups.insert(SKILLS.to_owned(), format!("{count} skills"))),
+    }
+    groups
+}

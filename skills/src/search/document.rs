@@ -1,0 +1,220 @@
+//! What of an entry is searched: its words, counted, and its meaning.
+//!
+//! One document an entry. It is made of definitions and of what the user says of the entry, never of a server's state.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::model::{Model, Vector};
+use super::words;
+use crate::catalog::{Entry, EntryOptions};
+use crate::json::{Json, Node};
+use crate::server::Server;
+use crate::skill::Skill;
+use crate::summary::summarize;
+use crate::tool::Tool;
+
+/// How many words of one text are counted; the longest descriptions that are seen have some thousand.
+const MAX_WORDS: usize = 20_000;
+
+/// The searched form of one entry.
+#[derive(Debug)]
+pub(super) struct Document {
+    entry: Entry,
+    options: EntryOptions,
+    /// Its words with a space between each two, in the form in which they are compared.
+    pub(super) words: String,
+    /// How many they are.
+    pub(super) length: usize,
+    /// Its meaning; `None` where meaning is left out, or no word is known.
+    pub(super) vector: Option<Vector>,
+    has_meaning: bool,
+}
+
+impl Document {
+    /// Makes the document of an entry, with its meaning when a model is given.
+    pub(super) fn new(entry: &Entry, options: &EntryOptions, model: Option<&Model>) -> Self {
+        let mut text = Text::default();
+        match entry {
+            Entry::Tool { server, tool } => text.tool(server, tool),
+            Entry::Skill(skill) => text.skill(skill),
+        }
+        text.push(options.summary.as_deref().unwrap_or_default());
+        options.keywords.iter().for_each(|words| text.push(words));
+        Self {
+            entry: entry.clone(),
+            options: options.clone(),
+            words: text.words,
+            length: text.length,
+            vector: model.and_then(|model| meaning(entry, options, model)),
+            has_meaning: model.is_some(),
+        }
+    }
+
+    /// Whether [`Document::new`] would make the same again.
+    pub(super) fn is_of(&self, entry: &Entry, options: &EntryOptions, has_meaning: bool) -> bool {
+        let is_same_entry = match (&self.entry, entry) {
+            (
+                Entry::Tool { server, tool },
+                Entry::Tool {
+                    server: other_server,
+                    tool: other_tool,
+                },
+            ) => Arc::ptr_eq(tool, other_tool) && says_the_same(server, other_server),
+            (Entry::Skill(skill), Entry::Skill(other)) => Arc::ptr_eq(skill, other),
+            _ => false,
+        };
+        is_same_entry
+            && self.has_meaning == has_meaning
+            && self.options.summary == options.summary
+            && self.options.keywords == options.keywords
+    }
+}
+
+/// Whether two states of a server add the same to each of their tools.
+fn says_the_same(server: &Arc<Server>, other: &Arc<Server>) -> bool {
+    let instructions = |server: &Server| {
+        let definitions = server.definitions.as_ref()?;
+        definitions.instructions.clone()
+    };
+    Arc::ptr_eq(server, other)
+        || (server.name == other.name && instructions(server) == instructions(other))
+}
+
+/// The words of an entry while they are gathered.
+#[derive(Default)]
+struct Text {
+    words: String,
+    length: usize,
+}
+
+impl Text {
+    fn push(&mut self, text: &str) {
+        for run in words::runs(text) {
+            for word in run.words.iter().chain(&run.whole) {
+                if self.length == MAX_WORDS {
+                    return;
+                }
+                if !self.words.is_empty() {
+                    self.words.push(' ');
+                }
+                self.words.push_str(word);
+                self.length += 1;
+            }
+        }
+    }
+
+    fn tool(&mut self, server: &Server, tool: &Tool) {
+        self.push(server.name.as_str());
+        self.push(&tool.name);
+        self.push(tool.title.as_deref().unwrap_or_default());
+        self.push(&tool.description);
+        self.parameters(&Json::parse(&tool.input_schema));
+        let definitions = server.definitions.as_ref();
+        let instructions = definitions.and_then(|known| known.instructions.as_deref());
+        self.push(instructions.unwrap_or_default());
+    }
+
+    /// The names of parameters and what is said of them, nested ones too.
+    fn parameters(&mut self, schema: &Json<'_>) {
+        match schema.node() {
+            Node::Array(schemas) => schemas.iter().for_each(|schema| self.parameters(schema)),
+            Node::Object(members) => {
+                for (keyword, value) in members {
+                    match (&*keyword.decode(), value.node()) {
+                        ("title" | "description", Node::String(text)) => self.push(&text.decode()),
+                        ("properties", Node::Object(properties)) => {
+                            for (name, schema) in properties {
+                                self.push(&name.decode());
+                                self.parameters(schema);
+                            }
+                        }
+                        // Their names are the schema's own, no parameter's.
+                        (
+                            "$defs" | "definitions" | "patternProperties" | "dependentSchemas",
+                            Node::Object(schemas),
+                        ) => schemas
+                            .iter()
+                            .for_each(|(_, schema)| self.parameters(schema)),
+                        // Values may look like schemas.
+                        ("const" | "default" | "enum" | "example" | "examples", _) => {}
+                        (_, Node::Object(_) | Node::Array(_)) => self.parameters(value),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn skill(&mut self, skill: &Skill) {
+        let name = skill.name.to_string_lossy();
+        self.push(&name);
+        if let Some(other) = skill.frontmatter.name.as_deref()
+            && other != name
+        {
+            self.push(other);
+        }
+        self.push(skill.source.as_deref().unwrap_or_default());
+        self.push(&skill.description);
+        skill.headings.iter().for_each(|heading| self.push(heading));
+        if let Some(metadata) = &skill.frontmatter.metadata {
+            self.metadata(metadata);
+        }
+    }
+
+    fn metadata(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => self.push(text),
+            Value::Array(values) => values.iter().for_each(|value| self.metadata(value)),
+            Value::Object(members) => {
+                for (key, value) in members {
+                    self.push(key);
+                    self.metadata(value);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+/// The direction between what the entry is in short and what it is in full: the short text alone misses what only the
+/// description says, the full one alone drowns in it.
+fn meaning(entry: &Entry, options: &EntryOptions, model: &Model) -> Option<Vector> {
+    let (names, description) = match entry {
+        Entry::Tool { server, tool } => (
+            format!("{} {}", spaced(server.name.as_str()), spaced(&tool.name)),
+            &tool.description,
+        ),
+        Entry::Skill(skill) => (spaced(&skill.name.to_string_lossy()), &skill.description),
+    };
+    let first = options
+        .summary
+        .clone()
+        .unwrap_or_else(|| summarize(description));
+    let keywords = options.keywords.join(" ");
+    let vectors: Vec<Vector> = [
+        format!("{names} {first} {keywords}"),
+        format!("{names} {description} {keywords}"),
+    ]
+    .iter()
+    .filter_map(|text| model.embed(text))
+    .collect();
+    Vector::mean(&vectors)
+}
+
+/// A name as words: split at separators and camelCase.
+fn spaced(name: &str) -> String {
+    let mut text = String::with_capacity(name.len() + 8);
+    let mut after_lower = false;
+    for character in name.chars() {
+        if character.is_uppercase() && after_lower {
+            text.push(' ');
+        }
+        after_lower = character.is_lowercase() || character.is_numeric();
+        let is_separator = matches!(character, '_' | '-' | '.' | '/');
+        text.push(if is_separator { ' ' } else { character });
+    }
+    text
+}
