@@ -13,6 +13,7 @@ mod changes;
 mod corpus;
 mod embedding;
 mod guard;
+mod handing_out;
 mod lifecycle;
 mod log;
 mod mirror;

@@ -1,7 +1,9 @@
 //! The command line: one file a command, each with its arguments, whose comments are the help, and one function.
 
 mod call;
+mod changes;
 mod list;
+mod loaded;
 mod log;
 mod mirror;
 mod mount;
@@ -49,6 +51,8 @@ enum Command {
     List(list::Arguments),
     Show(show::Arguments),
     Call(call::Arguments),
+    Changes(changes::Arguments),
+    Loaded(loaded::Arguments),
     Log(log::Arguments),
 }
 
@@ -83,6 +87,8 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::List(arguments) => list::run(&arguments, environment, ui),
         Command::Show(arguments) => show::run(&arguments, environment, ui),
         Command::Call(arguments) => call::run(&arguments, environment, ui),
+        Command::Changes(arguments) => changes::run(&arguments, environment, ui),
+        Command::Loaded(arguments) => loaded::run(&arguments, environment, ui),
         Command::Log(arguments) => log::run(&arguments, environment, ui),
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use daemon::client::{ANSWER, Client};
 use daemon::offline::OfflineShelf;
-use daemon::protocol::{Describe, Description, ListFilter, Listing};
+use daemon::protocol::{ChangeList, Changes, Describe, Description, ListFilter, Listing};
 use skills::problem::Problem;
 
 use crate::environment::Environment;
@@ -40,6 +40,14 @@ impl Known {
         match self {
             Self::Running(client) => client.list(filter),
             Self::Offline(shelf) => shelf.list(filter),
+        }
+    }
+
+    /// What changed since a revision.
+    pub(crate) fn changes(&mut self, changes: &Changes) -> Result<ChangeList, Problem> {
+        match self {
+            Self::Running(client) => client.changes(changes),
+            Self::Offline(shelf) => shelf.changes(changes),
         }
     }
 

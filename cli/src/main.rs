@@ -10,7 +10,9 @@ mod error;
 mod interrupt;
 mod known;
 mod launch;
+mod loaded;
 mod on_demand;
+mod plain_format;
 mod selection;
 mod ui;
 

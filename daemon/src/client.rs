@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::protocol::{
-    self, Answer, Call, CallReply, Describe, Description, ErrorObject, Hello, ListFilter, Listing,
+    self, Answer, Call, CallReply, ChangeList, Changes, Describe, Description, ErrorObject, Hello, ListFilter, Listing,
     Load, Loaded, Message, Nothing, PayloadFile, Progress, Search, Status, Welcome, method,
 };
 use link::{Link, Received};
@@ -164,6 +164,14 @@ impl Client {
     /// What the daemon answers, or that it does not.
     pub fn load(&mut self, load: &Load) -> Result<Loaded, Problem> {
         self.ask(method::LOAD, load)
+    }
+
+    /// Asks for what changed since a revision.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn changes(&mut self, changes: &Changes) -> Result<ChangeList, Problem> {
+        self.ask(method::CHANGES, changes)
     }
 
     /// Asks the daemon to unmount and end; it answers before it does.

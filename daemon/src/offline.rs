@@ -17,9 +17,10 @@ use skills::skill::Skill;
 
 use crate::cache::CachedDefinitions;
 use crate::config::{Config, ServerConfig};
-use crate::control::methods;
+use crate::control::{changes, methods};
+use crate::journal;
 use crate::mount_table;
-use crate::protocol::{Description, ListFilter, Listing};
+use crate::protocol::{ChangeList, Changes, Description, ListFilter, Listing};
 use crate::run::{configuration_name, load_config, skill_roots};
 use crate::surroundings::Surroundings;
 
@@ -27,6 +28,7 @@ use crate::surroundings::Surroundings;
 #[derive(Debug)]
 pub struct OfflineShelf {
     snapshot: Snapshot,
+    journal: journal::Place,
 }
 
 /// Times are not shown, so none is remembered.
@@ -66,7 +68,8 @@ impl OfflineShelf {
             ..Sources::default()
         };
         let snapshot = Snapshot::build(None, sources, config.index, &mut NeverSeen);
-        Ok(Self { snapshot })
+        let journal = journal::Place::below(&surroundings.directories.state, &name);
+        Ok(Self { snapshot, journal })
     }
 
     /// What it was made into.
@@ -80,6 +83,16 @@ impl OfflineShelf {
     /// When the filter names a server that is not configured.
     pub fn list(&self, filter: &ListFilter) -> Result<Listing, Problem> {
         methods::list(&self.snapshot, filter)
+    }
+
+    /// What daemons have seen to change since a revision, as one would tell it: what changed since the last one ended is not
+    /// in the journal yet.
+    ///
+    /// # Errors
+    /// When there was no such revision, or the journal can't be read.
+    pub fn changes(&self, asked: &Changes) -> Result<ChangeList, Problem> {
+        let list = self.journal.changes(asked.since.as_ref())?;
+        Ok(changes::described(list, &self.snapshot))
     }
 
     /// An entry in full, as a daemon would describe it.

@@ -43,6 +43,7 @@ fn context(base: &Path) -> Context {
         snapshots,
         servers: Servers::new(surroundings, base.join("servers"), cache, updates),
         log: AccessLog::open(&base.join("log"), "test", LogOptions::default()).unwrap(),
+        journal: crate::journal::Place::below(base, "test"),
         callers: Arc::default(),
         about: methods::tests::about(),
         runtime: base.join("runtime"),

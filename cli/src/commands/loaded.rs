@@ -1,0 +1,111 @@
+//! `shelf loaded`.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use clap::Args;
+use daemon::protocol::{EntryKind, ListFilter, ListedEntry};
+use serde::Serialize;
+use skills::entry_id::EntryId;
+
+use crate::environment::Environment;
+use crate::error::CommandResult;
+use crate::known::Known;
+use crate::loaded::loaded_ids;
+use crate::plain_format::PlainFormat;
+use crate::selection::Which;
+use crate::ui::Ui;
+
+/// List what a session was handed out, in that order: id — summary
+///
+/// To resume or fork a conversation, or when it was compacted: what was loaded into it is in the log, each entry at its first time, and is shown as it is now. No shelf need run.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example:\n  shelf loaded --session run-7\n  shelf loaded --json | jq -r '.entries[].id'"
+)]
+pub(crate) struct Arguments {
+    /// The session, as `shelf log` names it [default: SHELF_SESSION, else the one that this command runs in]
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+
+    #[command(flatten)]
+    which: Which,
+
+    #[command(flatten)]
+    format: PlainFormat,
+}
+
+/// What is printed as JSON.
+#[derive(Debug, Default, PartialEq, Serialize)]
+struct Replay {
+    /// The entries that are there, in the order in which they were handed out.
+    entries: Vec<ListedEntry>,
+    /// Those that are gone since.
+    gone: Vec<EntryId>,
+}
+
+impl Replay {
+    fn new(ids: Vec<EntryId>, listed: Vec<ListedEntry>) -> Self {
+        let mut listed: HashMap<EntryId, (EntryKind, String)> = listed
+            .into_iter()
+            .map(|entry| (entry.id, (entry.kind, entry.summary)))
+            .collect();
+        let mut replay = Self::default();
+        for id in ids {
+            match listed.remove(&id) {
+                Some((kind, summary)) => replay.entries.push(ListedEntry { id, kind, summary }),
+                None => replay.gone.push(id),
+            }
+        }
+        replay
+    }
+
+    fn lines(&self) -> String {
+        self.entries.iter().fold(String::new(), |mut text, entry| {
+            // Writing to a string can't fail.
+            let _ = writeln!(text, "{} — {}", entry.id, entry.summary);
+            text
+        })
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
+    let ids = loaded_ids(environment, arguments.session.as_deref())?;
+    let listed = if ids.is_empty() {
+        Vec::new()
+    } else {
+        // What was loaded last is shown, and nobody is told: it was handed out before.
+        let mut known = Known::find(&arguments.which, environment, None)?;
+        known.list(&ListFilter::default())?.entries
+    };
+    let replay = Replay::new(ids, listed);
+    if arguments.format.is_json() {
+        return ui.json(&replay);
+    }
+    ui.text(&replay.lines())?;
+    for id in &replay.gone {
+        ui.note(&format!("{id} — gone"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use daemon::protocol::{EntryKind, ListedEntry};
+    use skills::entry_id::EntryId;
+
+    use super::Replay;
+
+    #[test]
+    fn what_was_handed_out_is_told_in_that_order_and_what_is_gone_apart() {
+        let listed = |id: &str| ListedEntry {
+            id: EntryId(id.into()),
+            kind: EntryKind::Tool,
+            summary: format!("Says {id}."),
+        };
+        let ids = ["s/b", "s/gone", "s/a"].map(|id| EntryId(id.into()));
+        let replay = Replay::new(ids.to_vec(), ["s/a", "s/b", "s/c"].map(listed).to_vec());
+        assert_eq!(replay.lines(), "s/b — Says s/b.\ns/a — Says s/a.\n");
+        assert_eq!(replay.gone, [EntryId("s/gone".into())]);
+    }
+}
