@@ -19,8 +19,9 @@ use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::protocol::{
-    self, Answer, Call, CallReply, ChangeList, Changes, Describe, Description, ErrorObject, Hello, ListFilter, Listing,
-    Load, Loaded, Message, Nothing, PayloadFile, Progress, Search, Status, Welcome, method,
+    self, Answer, Call, CallReply, ChangeList, Changes, Describe, Description, ErrorObject, Hello,
+    ListFilter, Listing, Load, Loaded, Message, Nothing, PayloadFile, Progress, Search, Status,
+    Welcome, method,
 };
 use link::{Link, Received};
 
