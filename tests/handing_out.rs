@@ -274,3 +274,39 @@ fn without_a_name_the_session_is_the_one_that_the_command_runs_in() {
     assert_eq!(shelf.shell(other).succeeds(), "");
     shelf.unmount();
 }
+
+#[test]
+fn a_search_leaves_out_what_its_session_has() {
+    if lacks_program("python3") {
+        return;
+    }
+    let shelf = place("2");
+    start(&shelf);
+    load(&shelf, "run", &["fake/extra_0", "skills/one"]);
+    let found = |session: &str, words: &[&str]| {
+        let mut command = shelf.command(crate::support::SHELF);
+        command.args([&["search"], CONFIG.as_slice(), words].concat());
+        Finished::of(command.env("SHELF_SESSION", session))
+    };
+    let extra = |session: &str, option: &[&str]| {
+        let text = found(session, &[option, &["extra"]].concat()).succeeds();
+        let ids = text.lines().filter_map(|line| line.split(' ').next());
+        let mut ids: Vec<_> = ids.map(str::to_owned).collect();
+        ids.retain(|id| id.starts_with("fake/extra_"));
+        ids.sort_unstable();
+        ids
+    };
+    let exclude = ["--exclude-loaded"];
+    assert_eq!(extra("run", &[]), ["fake/extra_0", "fake/extra_1"]);
+    assert_eq!(extra("run", &exclude), ["fake/extra_1"]);
+    assert_eq!(extra("other", &exclude), ["fake/extra_0", "fake/extra_1"]);
+    shelf.unmount();
+    assert_eq!(extra("run", &exclude), ["fake/extra_1"], "without a daemon");
+    let skill = ["--kind", "skill", "first"];
+    assert!(found("run", &skill).succeeds().starts_with("skills/one — "));
+    let nothing = found("run", &[&exclude, skill.as_slice()].concat()).fails(3);
+    assert!(
+        nothing.contains("is left out; shelf loaded lists it"),
+        "{nothing}"
+    );
+}

@@ -22,6 +22,7 @@ mod mounting;
 mod opening;
 mod reading;
 mod real_servers;
+mod searching;
 mod support;
 mod surroundings;
 mod unprivileged;

@@ -7,6 +7,7 @@ mod loaded;
 mod log;
 mod mirror;
 mod mount;
+mod search;
 mod show;
 mod sources;
 mod status;
@@ -33,6 +34,7 @@ use crate::ui::Ui;
     max_term_width = 100,
     after_help = "Example:\n  \
         shelf mount ~/tools --config .mcp.json --skills ~/.agents/skills\n  \
+        shelf search take a screenshot\n  \
         grep -ri screenshot ~/tools/mcp\n  \
         shelf call everything/echo --message hello\n  \
         shelf unmount ~/tools"
@@ -48,6 +50,7 @@ enum Command {
     Unmount(unmount::Arguments),
     Mirror(mirror::Arguments),
     Status(status::Arguments),
+    Search(search::Arguments),
     List(list::Arguments),
     Show(show::Arguments),
     Call(call::Arguments),
@@ -84,6 +87,7 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::Unmount(arguments) => unmount::run(&arguments, environment, ui),
         Command::Mirror(arguments) => mirror::run(&arguments, environment, ui),
         Command::Status(arguments) => status::run(&arguments, environment, ui),
+        Command::Search(arguments) => search::run(&arguments, environment, ui),
         Command::List(arguments) => list::run(&arguments, environment, ui),
         Command::Show(arguments) => show::run(&arguments, environment, ui),
         Command::Call(arguments) => call::run(&arguments, environment, ui),

@@ -1,10 +1,12 @@
 //! What can be told without changing anything: by the daemon that is meant, and without one from the cache.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use daemon::client::{ANSWER, Client};
 use daemon::offline::OfflineShelf;
-use daemon::protocol::{ChangeList, Changes, Describe, Description, ListFilter, Listing};
+use daemon::protocol::{
+    Answer, ChangeList, Changes, Describe, Description, ListFilter, Listing, Search,
+};
 use skills::problem::Problem;
 
 use crate::environment::Environment;
@@ -60,6 +62,22 @@ impl Known {
                 wait_ms: 0,
             }),
             Self::Offline(shelf) => shelf.describe(entry),
+        }
+    }
+
+    /// What answers some words.
+    pub(crate) fn search(&mut self, search: &Search) -> Result<Answer, Problem> {
+        match self {
+            Self::Running(client) => client.search(search),
+            Self::Offline(shelf) => shelf.search(search),
+        }
+    }
+
+    /// Where the tree is shown, if it is.
+    pub(crate) fn place(&mut self) -> Option<PathBuf> {
+        match self {
+            Self::Running(client) => client.status().ok()?.about.mount_point,
+            Self::Offline(_) => None,
         }
     }
 

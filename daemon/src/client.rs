@@ -155,8 +155,23 @@ impl Client {
     /// # Errors
     /// What the daemon answers, or that it does not.
     pub fn search(&mut self, search: &Search) -> Result<Answer, Problem> {
-        let limit = self.patience + Duration::from_millis(search.wait_ms);
-        self.exchange(method::SEARCH, search, Some(limit), None, &mut |_| {})
+        self.search_when_known(search, None)
+    }
+
+    /// Asks for what answers some words; `interrupt` becomes readable when the user no longer waits for servers that have not said
+    /// their tools yet.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn search_when_known(
+        &mut self,
+        search: &Search,
+        interrupt: Option<&OwnedFd>,
+    ) -> Result<Answer, Problem> {
+        let limit = self
+            .patience
+            .saturating_add(Duration::from_millis(search.wait_ms));
+        self.exchange(method::SEARCH, search, Some(limit), interrupt, &mut |_| {})
     }
 
     /// Asks for entries with their whole definitions, which are handed out to this session.

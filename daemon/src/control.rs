@@ -9,6 +9,7 @@ mod lines;
 mod loads;
 pub(crate) mod methods;
 mod payload;
+pub(crate) mod search;
 mod validators;
 mod waiting;
 
@@ -21,7 +22,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
-use skills::search::Query;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -173,23 +173,8 @@ impl connection::Service for Context {
                 answer(&description)
             }
             method::SEARCH => {
-                let asked: crate::protocol::Search = parameters(&request)?;
-                let searcher = self.searcher.clone();
-                let answer_to = move || {
-                    let exclude = asked.exclude.iter().cloned().collect();
-                    searcher.index().search(&Query {
-                        words: &asked.words,
-                        limit: asked.limit,
-                        kind: asked.kind,
-                        server: asked.server.as_deref(),
-                        lexical: asked.lexical,
-                        exclude: &exclude,
-                    })
-                };
-                let found = tokio::task::spawn_blocking(answer_to).await.map_err(|e| {
-                    Problem::new(ProblemKind::Internal, format!("the search broke down: {e}"))
-                })?;
-                answer(&found)
+                let asked = parameters(&request)?;
+                answer(&self.search(asked, &request).await?)
             }
             method::LOAD => {
                 let asked = parameters(&request)?;

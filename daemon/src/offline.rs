@@ -12,15 +12,16 @@ use skills::catalog::{FirstSeen, Snapshot, Sources};
 use skills::discovery::{SkillRoot, discover_outside};
 use skills::entry_id::ServerName;
 use skills::problem::Problem;
+use skills::search::{Answer, SearchIndex, SearchOptions};
 use skills::server::{Phase, Server, ServerState};
 use skills::skill::Skill;
 
 use crate::cache::CachedDefinitions;
 use crate::config::{Config, ServerConfig};
-use crate::control::{changes, methods};
+use crate::control::{changes, methods, search};
 use crate::journal;
 use crate::mount_table;
-use crate::protocol::{ChangeList, Changes, Description, ListFilter, Listing};
+use crate::protocol::{ChangeList, Changes, Description, ListFilter, Listing, Search};
 use crate::run::{configuration_name, load_config, skill_roots};
 use crate::surroundings::Surroundings;
 
@@ -28,6 +29,7 @@ use crate::surroundings::Surroundings;
 #[derive(Debug)]
 pub struct OfflineShelf {
     snapshot: Snapshot,
+    search: SearchOptions,
     journal: journal::Place,
 }
 
@@ -68,8 +70,11 @@ impl OfflineShelf {
             ..Sources::default()
         };
         let snapshot = Snapshot::build(None, sources, config.index, &mut NeverSeen);
-        let journal = journal::Place::below(&surroundings.directories.state, &name);
-        Ok(Self { snapshot, journal })
+        Ok(Self {
+            snapshot,
+            search: SearchOptions::default(),
+            journal: journal::Place::below(&surroundings.directories.state, &name),
+        })
     }
 
     /// What it was made into.
@@ -93,6 +98,20 @@ impl OfflineShelf {
     pub fn changes(&self, asked: &Changes) -> Result<ChangeList, Problem> {
         let list = self.journal.changes(asked.since.as_ref())?;
         Ok(changes::described(list, &self.snapshot))
+    }
+
+    /// What answers some words, as a daemon would answer. There is no waiting here: nobody asks a server.
+    ///
+    /// # Errors
+    /// When the search is about a server that is not configured.
+    pub fn search(&self, asked: &Search) -> Result<Answer, Problem> {
+        let options = SearchOptions {
+            // What no ranker asks for need not be made.
+            lexical: self.search.lexical || asked.lexical,
+            ..self.search.clone()
+        };
+        let index = SearchIndex::build(None, &self.snapshot, &options);
+        search::search(&index, &self.snapshot, asked)
     }
 
     /// An entry in full, as a daemon would describe it.

@@ -37,18 +37,24 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Kind {
+pub(super) enum Kind {
     Tool,
     Skill,
+}
+
+impl From<Kind> for EntryKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Tool => Self::Tool,
+            Kind::Skill => Self::Skill,
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
     let filter = ListFilter {
         server: arguments.server.clone(),
-        kind: arguments.kind.map(|kind| match kind {
-            Kind::Tool => EntryKind::Tool,
-            Kind::Skill => EntryKind::Skill,
-        }),
+        kind: arguments.kind.map(EntryKind::from),
     };
     let mut known = Known::find(&arguments.which, environment, None)?;
     let listing = known.list(&filter)?;

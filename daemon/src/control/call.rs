@@ -20,7 +20,7 @@ use crate::protocol::{Call, CallReply, Progress};
 use crate::servers::{CallOptions, CallResult};
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 /// Calls a tool. Logged whether it works or not; only what is no entry at all is not a call.
 pub(super) async fn call(

@@ -84,21 +84,12 @@ fn resident_memory() -> Option<u64> {
 
 /// The entries that pass the filter.
 pub(crate) fn list(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, Problem> {
-    let is_named = |server: &ServerName, wanted: &str| {
-        server.as_str() == wanted || snapshot.server_file_name(server).as_deref() == Some(wanted)
-    };
-    if let Some(wanted) = &filter.server
-        && !snapshot
-            .sources
-            .servers
-            .keys()
-            .any(|server| is_named(server, wanted))
-    {
-        return Err(no_server(snapshot, wanted));
+    if let Some(wanted) = &filter.server {
+        server_named(snapshot, wanted)?;
     }
     let of_server = |server: &ServerName| {
         let wanted = filter.server.as_deref();
-        wanted.is_none_or(|wanted| is_named(server, wanted))
+        wanted.is_none_or(|wanted| is_named(snapshot, server, wanted))
     };
     let passes = |entry: &Entry| {
         let server_fits = match entry {
@@ -118,20 +109,43 @@ pub(crate) fn list(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, 
             })
         })
         .collect();
-    let may_have_tools = filter.kind != Some(EntryKind::Skill);
-    let unknown = snapshot
-        .sources
-        .servers
-        .values()
-        .filter(|(server, state)| {
-            may_have_tools
-                && server.definitions.is_none()
-                && state.phase != Phase::Disabled
-                && of_server(&server.name)
-        })
+    let unknown = unknown_servers(snapshot, filter.kind, filter.server.as_deref())
         .map(|(server, _)| server.name.to_string())
         .collect();
     Ok(Listing { entries, unknown })
+}
+
+/// The servers that may have entries of this kind, or the one of this name, and whose tools are not known.
+pub(super) fn unknown_servers<'a>(
+    snapshot: &'a Snapshot,
+    kind: Option<EntryKind>,
+    wanted: Option<&'a str>,
+) -> impl Iterator<Item = (&'a Server, &'a ServerState)> {
+    let may_have_tools = kind != Some(EntryKind::Skill);
+    let servers = snapshot.sources.servers.values();
+    servers
+        .filter(move |(server, state)| {
+            may_have_tools
+                && server.definitions.is_none()
+                && state.phase != Phase::Disabled
+                && wanted.is_none_or(|wanted| is_named(snapshot, &server.name, wanted))
+        })
+        .map(|(server, state)| (&**server, state))
+}
+
+fn is_named(snapshot: &Snapshot, server: &ServerName, wanted: &str) -> bool {
+    server.as_str() == wanted || snapshot.server_file_name(server).as_deref() == Some(wanted)
+}
+
+/// The server of this name, as it is configured or as the mount shows it.
+pub(super) fn server_named<'a>(
+    snapshot: &'a Snapshot,
+    wanted: &str,
+) -> Result<&'a ServerName, Problem> {
+    let mut servers = snapshot.sources.servers.keys();
+    servers
+        .find(|server| is_named(snapshot, server, wanted))
+        .ok_or_else(|| no_server(snapshot, wanted))
 }
 
 fn no_server(snapshot: &Snapshot, wanted: &str) -> Problem {

@@ -220,6 +220,8 @@ impl Daemon {
             Shown::Nowhere => {}
         }
         on_event(self.ready(self.about.mount_point.clone(), started));
+        // Not sooner: it would take time from the start.
+        self.searcher.follow();
 
         if let Some(mut watch) = watch {
             let (sources, shutdown) = (Arc::clone(&self.sources), self.shutdown.clone());

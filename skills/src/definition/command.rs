@@ -68,7 +68,7 @@ fn flag_value(kinds: Kinds, json: &str) -> Option<Cow<'_, str>> {
 }
 
 /// Quotes a word for a POSIX shell where it needs it.
-pub(crate) fn quote(word: &str) -> Cow<'_, str> {
+pub fn quote(word: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         Cow::Borrowed(word)

@@ -14,7 +14,7 @@ use crate::access_log::reader::{Filter, Reader};
 use crate::access_log::{AccessLog, LogOptions};
 use crate::cache::DefinitionCache;
 use crate::caller::Caller;
-use crate::catalog;
+use crate::catalog::{self, Updates};
 use crate::control::connection::Request;
 use crate::control::methods;
 use crate::journal::{Journal, SeenFile};
@@ -25,6 +25,11 @@ use crate::surroundings::{Directories, Environment, Surroundings};
 
 /// A daemon's context with no server in its configuration: whatever gets as far as the servers ends there.
 fn context(base: &Path) -> Context {
+    context_and_updates(base).0
+}
+
+/// The same, with the way into its catalog.
+pub(in crate::control) fn context_and_updates(base: &Path) -> (Context, Updates) {
     let seen = SeenFile::open(base, "test").unwrap();
     let journal = Journal::open(base, "test").unwrap();
     let (updates, snapshots) = catalog::start(IndexOptions::default(), seen, journal).unwrap();
@@ -38,10 +43,10 @@ fn context(base: &Path) -> Context {
         executable: "/bin/false".into(),
     };
     let cache = DefinitionCache::open(&surroundings.directories.cache, "test").unwrap();
-    Context {
+    let context = Context {
         searcher: Searcher::start(snapshots.clone(), SearchOptions::default()),
         snapshots,
-        servers: Servers::new(surroundings, base.join("servers"), cache, updates),
+        servers: Servers::new(surroundings, base.join("servers"), cache, updates.clone()),
         log: AccessLog::open(&base.join("log"), "test", LogOptions::default()).unwrap(),
         journal: crate::journal::Place::below(base, "test"),
         callers: Arc::default(),
@@ -49,10 +54,11 @@ fn context(base: &Path) -> Context {
         runtime: base.join("runtime"),
         shutdown: CancellationToken::new(),
         validators: super::Validators::default(),
-    }
+    };
+    (context, updates)
 }
 
-fn request() -> Request {
+pub(in crate::control) fn request() -> Request {
     Request {
         caller: Caller {
             pid: 7,

@@ -1,0 +1,157 @@
+//! `shelf search`.
+
+mod report;
+
+use std::time::Duration;
+
+use clap::Args;
+use daemon::client::ANSWER;
+use daemon::protocol::{Answer, ListFilter, Search};
+use skills::entry_id::EntryId;
+
+use super::list::Kind;
+use crate::environment::Environment;
+use crate::error::{CommandError, CommandResult, usage};
+use crate::known::Known;
+use crate::loaded::loaded_ids;
+use crate::selection::Which;
+use crate::ui::Ui;
+use crate::{duration, interrupt, on_demand};
+
+/// Find tools and skills by what they do, best first: id — summary
+///
+/// The words are looked for in names, descriptions, parameters and what servers say of themselves, and by their meaning, so that "ticket" finds
+/// issues too (in English; other languages are found by their words). When nothing is near enough, it says so with exit code 3, never with a best guess.
+///
+/// Without a running shelf it searches the configuration in use, as its servers were listed last.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  \
+        shelf search create an issue\n  \
+        shelf search --kind skill fill in a PDF form\n  \
+        shelf search --servers --limit 3 version control\n  \
+        shelf search --json send a message | jq -r '.matches[0].id'\n  \
+        shelf search -- --dry-run")]
+pub(crate) struct Arguments {
+    /// What is looked for, in your own words
+    #[arg(required = true, value_name = "WORDS")]
+    words: Vec<String>,
+
+    /// Print at most so many
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: u16,
+
+    /// Search only tools, or only skills
+    #[arg(long, value_enum, value_name = "KIND")]
+    kind: Option<Kind>,
+
+    /// Search only the tools of this server
+    #[arg(long, value_name = "NAME")]
+    server: Option<String>,
+
+    /// Print the servers that the matches are on, best first: name (n matches) — about
+    #[arg(long, conflicts_with = "server")]
+    servers: bool,
+
+    /// Go by words alone, not by meaning
+    #[arg(long)]
+    lexical: bool,
+
+    /// Leave out what this session was handed out already, which `shelf loaded` lists
+    #[arg(long)]
+    exclude_loaded: bool,
+
+    /// Wait, at most this long, for servers that are not known yet; where no shelf runs, one is started to ask them [without TIME: 2m]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "2m", value_parser = duration::parse_positive)]
+    wait: Option<Duration>,
+
+    #[command(flatten)]
+    which: Which,
+
+    /// Print the matches, their servers and the servers that are not known yet as JSON, also when nothing matched
+    #[arg(long)]
+    json: bool,
+}
+
+impl Arguments {
+    fn search(&self, exclude: Vec<EntryId>) -> Search {
+        let wait = self.wait.unwrap_or_default().as_millis();
+        Search {
+            words: self.words.join(" "),
+            limit: usize::from(self.limit),
+            kind: self.kind.map(Into::into),
+            server: self.server.clone(),
+            lexical: self.lexical,
+            exclude,
+            wait_ms: u64::try_from(wait).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
+    let exclude = if arguments.exclude_loaded {
+        loaded_ids(environment, None)?
+    } else {
+        Vec::new()
+    };
+    let search = arguments.search(exclude);
+    if search.words.trim().is_empty() {
+        return Err(usage("there are no words to look for").into());
+    }
+    let mut known = Known::find(&arguments.which, environment, None)?;
+    let answer = if arguments.wait.is_some() {
+        wait(&mut known, arguments, &search, environment, ui)?
+    } else {
+        known.search(&search)?
+    };
+    if arguments.json {
+        ui.json(&answer)?;
+    } else if answer.matches.is_empty() {
+        // There is nothing to print, and the nearest servers are no matches.
+    } else if arguments.servers {
+        ui.text(&report::servers(&answer, usize::from(arguments.limit)))?;
+    } else {
+        ui.text(&report::matches(&answer))?;
+        if let Some(note) = report::rest(&answer) {
+            ui.note(&note);
+        }
+    }
+    if !arguments.json {
+        for server in &answer.unknown {
+            ui.note(&format!("{server} — not known yet, {}", known.remedy()));
+        }
+    }
+    if answer.matches.is_empty() {
+        if !search.exclude.is_empty() {
+            ui.note("what this session was handed out already is left out; shelf loaded lists it");
+        }
+        let place = known.place();
+        return Err(report::nothing(&search.words, &answer, place.as_deref()).into());
+    }
+    Ok(())
+}
+
+/// Searches once the servers are known. Nobody but a daemon asks them.
+fn wait(
+    known: &mut Known,
+    arguments: &Arguments,
+    search: &Search,
+    environment: &Environment,
+    ui: &Ui,
+) -> Result<Answer, CommandError> {
+    let filter = ListFilter {
+        server: search.server.clone(),
+        kind: search.kind,
+    };
+    if let Known::Offline(shelf) = known {
+        if shelf.list(&filter)?.unknown.is_empty() {
+            return Ok(shelf.search(search)?);
+        }
+        let interrupt = interrupt::catch()?;
+        let which = &arguments.which;
+        let mut client = on_demand::connect(which, environment, None, ANSWER, &interrupt, ui)?;
+        let answer = client.search_when_known(search, Some(&interrupt))?;
+        *known = Known::Running(client);
+        return Ok(answer);
+    }
+    Ok(known.search(search)?)
+}

@@ -1,0 +1,119 @@
+//! The method `search`: what a caller asks for becomes a question to the index, and what they may not see stays away.
+//!
+//! It knows neither how entries are ranked nor when the index is built.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use skills::catalog::Snapshot;
+use skills::problem::{Problem, ProblemKind};
+use skills::search::{Answer, Query, SearchIndex};
+use tokio::time::Instant;
+
+use super::connection::Request;
+use super::{Context, methods};
+use crate::access_log::Event;
+use crate::gate;
+use crate::protocol::Search;
+
+#[cfg(test)]
+mod tests;
+
+/// The most matches that one answer has.
+const MOST: usize = 1_000;
+
+impl Context {
+    /// Answers a search once the servers that it is about are known, and logs it.
+    pub(super) async fn search(&self, asked: Search, request: &Request) -> Result<Answer, Problem> {
+        let limit = Duration::from_millis(asked.wait_ms);
+        self.when_searchable(&asked, limit, request).await?;
+        let words = asked.words.clone();
+        let searcher = self.searcher.clone();
+        let ranked = tokio::task::spawn_blocking(move || {
+            let built = searcher.current();
+            search(&built.index, &built.snapshot, &asked)
+        });
+        let answer = ranked.await.map_err(|error| {
+            Problem::new(
+                ProblemKind::Internal,
+                format!("the search broke down: {error}"),
+            )
+        })??;
+        let matches = matched(&answer);
+        let event = Event::Search { words, matches };
+        self.log.record(request.caller.clone(), event).await;
+        Ok(answer)
+    }
+
+    /// Waits until every server that the search is about has said its tools or failed to, at most for `limit`: what is known
+    /// then is searched, and the answer names the rest.
+    async fn when_searchable(
+        &self,
+        asked: &Search,
+        limit: Duration,
+        request: &Request,
+    ) -> Result<(), Problem> {
+        let mut generations = self.snapshots.generations();
+        let deadline = Instant::now() + limit;
+        loop {
+            generations.mark_unchanged();
+            let snapshot = self.snapshots.current();
+            let server = asked.server.as_deref();
+            if let Some(name) = server {
+                methods::server_named(&snapshot, name)?;
+            }
+            let mut unknown = methods::unknown_servers(&snapshot, asked.kind, server);
+            if limit.is_zero() || !unknown.any(|(_, state)| state.may_answer()) {
+                return Ok(());
+            }
+            tokio::select! {
+                changed = generations.changed() => if changed.is_err() { return Ok(()) },
+                () = tokio::time::sleep_until(deadline) => return Ok(()),
+                () = request.cancelled.cancelled() => return Err(Problem::new(
+                    ProblemKind::Interrupted,
+                    "interrupted while servers were asked for their tools",
+                )),
+            }
+        }
+    }
+}
+
+/// Answers a search from an index and the snapshot that it was built from.
+pub(crate) fn search(
+    index: &SearchIndex,
+    snapshot: &Snapshot,
+    asked: &Search,
+) -> Result<Answer, Problem> {
+    let server = match &asked.server {
+        Some(name) => snapshot.server_file_name(methods::server_named(snapshot, name)?),
+        None => None,
+    };
+    let hidden = snapshot
+        .entries
+        .iter()
+        .filter(|(_, entry)| !gate::visible(entry))
+        .map(|(id, _)| id.clone());
+    let exclude: HashSet<_> = hidden.chain(asked.exclude.iter().cloned()).collect();
+    let mut answer = index.search(&Query {
+        words: &asked.words,
+        limit: asked.limit.clamp(1, MOST),
+        kind: asked.kind,
+        server: server.as_deref(),
+        lexical: asked.lexical,
+        exclude: &exclude,
+    });
+    // As `list` names them.
+    answer.unknown = methods::unknown_servers(snapshot, asked.kind, asked.server.as_deref())
+        .map(|(server, _)| server.name.to_string())
+        .collect();
+    Ok(answer)
+}
+
+/// How many entries matched, beyond the limit too.
+fn matched(answer: &Answer) -> usize {
+    if answer.matches.is_empty() {
+        return 0;
+    }
+    let all = answer.servers.iter().map(|server| server.matches).sum();
+    answer.matches.len().max(all)
+}
