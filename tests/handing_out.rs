@@ -310,3 +310,40 @@ fn a_search_leaves_out_what_its_session_has() {
         "{nothing}"
     );
 }
+
+#[test]
+fn definitions_of_changes_are_handed_out_and_those_of_a_replay_are_not_logged_again() {
+    if lacks_program("python3") {
+        return;
+    }
+    let shelf = place("1");
+    start(&shelf);
+    let formatted = |command: &str, words: &[&str]| {
+        let mut shelf_command = shelf.command(crate::support::SHELF);
+        let format = ["--format", "mcp"];
+        shelf_command.args([&[command], CONFIG.as_slice(), &format, words].concat());
+        Finished::of(shelf_command.env("SHELF_SESSION", "run"))
+    };
+    let tools = |finished: &Finished| {
+        assert_eq!(finished.code, 0, "{}", finished.stderr);
+        let given: Value = serde_json::from_str(&finished.stdout).unwrap();
+        let tools = given["tools"].as_array().unwrap().clone();
+        let names = tools
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    let revision = json_of(&shelf, "changes", &[])["revision"].clone();
+    let changed = formatted("changes", &["--since", "0"]);
+    let given = tools(&changed);
+    assert!(given.contains(&"extra_0".into()), "{given:?}");
+    let last = changed.stderr.lines().last().unwrap();
+    assert_eq!(last, format!("revision {}", revision.as_str().unwrap()));
+    let loads = shelf.log(&["--event", "load", "--session", "run"]);
+    assert_eq!(loads.len(), given.len());
+    assert_eq!(tools(&formatted("loaded", &[])), given);
+    shelf.unmount();
+    assert_eq!(tools(&formatted("loaded", &[])), given, "without a daemon");
+    let again = shelf.log(&["--event", "load", "--session", "run"]);
+    assert_eq!(again.len(), given.len());
+}

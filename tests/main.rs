@@ -12,6 +12,7 @@ mod catalog;
 mod changes;
 mod corpus;
 mod embedding;
+mod formats;
 mod guard;
 mod handing_out;
 mod lifecycle;

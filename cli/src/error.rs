@@ -11,6 +11,8 @@ pub(crate) enum CommandError {
     Problem(Problem),
     /// The tool reported an error, which has been shown.
     Tool,
+    /// Something of this kind went wrong, and has been shown in the form that was asked for.
+    Shown(ProblemKind),
     /// Whoever read our output has had enough.
     BrokenPipe,
     /// A fault of ours, or of the machine.
@@ -25,6 +27,7 @@ impl CommandError {
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::Problem(problem) => problem.kind.exit_code(),
+            Self::Shown(kind) => kind.exit_code(),
             Self::Tool => ProblemKind::ToolError.exit_code(),
             Self::BrokenPipe => 0,
             Self::Other(_) => ProblemKind::Internal.exit_code(),

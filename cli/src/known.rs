@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use daemon::client::{ANSWER, Client};
 use daemon::offline::OfflineShelf;
 use daemon::protocol::{
-    Answer, ChangeList, Changes, Describe, Description, ListFilter, Listing, Search,
+    Answer, ChangeList, Changes, Describe, Description, ListFilter, Listing, Load, Search,
 };
 use skills::problem::Problem;
 
@@ -55,13 +55,32 @@ impl Known {
 
     /// An entry that somebody reads.
     pub(crate) fn describe(&mut self, entry: &str) -> Result<Description, Problem> {
+        self.look(entry, true)
+    }
+
+    /// An entry that nobody reads as a whole: to learn what it is.
+    pub(crate) fn glance(&mut self, entry: &str) -> Result<Description, Problem> {
+        self.look(entry, false)
+    }
+
+    fn look(&mut self, entry: &str, shown: bool) -> Result<Description, Problem> {
         match self {
             Self::Running(client) => client.describe(&Describe {
                 entry: entry.to_owned(),
-                shown: true,
+                shown,
                 wait_ms: 0,
             }),
             Self::Offline(shelf) => shelf.describe(entry),
+        }
+    }
+
+    /// Entries with their whole definitions, which are handed out to this session; a daemon remembers that.
+    pub(crate) fn load(&mut self, entries: Vec<String>) -> Result<Vec<Description>, Problem> {
+        match self {
+            // Nobody is asked for nothing.
+            _ if entries.is_empty() => Ok(Vec::new()),
+            Self::Running(client) => client.load(&Load { entries }).map(|loaded| loaded.entries),
+            Self::Offline(shelf) => entries.iter().map(|entry| shelf.describe(entry)).collect(),
         }
     }
 

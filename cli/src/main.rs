@@ -7,12 +7,12 @@ mod diagnostics;
 mod duration;
 mod environment;
 mod error;
+mod format;
 mod interrupt;
 mod known;
 mod launch;
 mod loaded;
 mod on_demand;
-mod plain_format;
 mod selection;
 mod ui;
 

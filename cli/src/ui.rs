@@ -90,7 +90,7 @@ impl Ui {
         match error {
             CommandError::Problem(problem) => self.problem(problem),
             CommandError::Other(error) => self.labelled("error", RED, &format!("{error:#}")),
-            CommandError::Tool | CommandError::BrokenPipe => {}
+            CommandError::Tool | CommandError::Shown(_) | CommandError::BrokenPipe => {}
         }
     }
 

@@ -347,6 +347,9 @@ pub struct ListedEntry {
     pub kind: EntryKind,
     /// Its description in one line.
     pub summary: String,
+    /// Whether the user wants it loaded at once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
 }
 
 /// Which entry `describe` gives.
@@ -373,6 +376,12 @@ pub struct Description {
     /// What a tool has beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolDescription>,
+    /// What a skill has beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<SkillDescription>,
+    /// Whether the user wants it loaded at once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
 }
 
 /// What [`Description`] says of a tool alone.
@@ -380,8 +389,21 @@ pub struct Description {
 pub struct ToolDescription {
     /// The server's configured name.
     pub server: String,
+    /// What the server says of itself, on one line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
     /// The Tool object as the server sent it.
     pub raw: Box<RawValue>,
+}
+
+/// What [`Description`] says of a skill alone.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SkillDescription {
+    /// Its description, as written.
+    pub description: String,
+    /// Its SKILL.md, where it was found.
+    #[serde(with = "skills::paths")]
+    pub file: PathBuf,
 }
 
 /// A request for what answers some words. It is logged as `search`.

@@ -150,6 +150,14 @@ impl Snapshot {
         Some(placed.content.file_name.clone())
     }
 
+    /// Whether the user wants it shown and loaded before others.
+    pub fn is_pinned(&self, id: &EntryId) -> bool {
+        self.sources
+            .entries
+            .get(id)
+            .is_some_and(|options| options.pin)
+    }
+
     /// Every entry with its summary, in order of id: the lines of ALL.md as data.
     pub fn summaries(&self) -> impl Iterator<Item = (&EntryId, &str)> {
         // Groups are in order of prefix, but the skills of named sources stand among the others.

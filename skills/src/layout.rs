@@ -20,7 +20,7 @@ use crate::names::{Claim, Taken, Ties, allot};
 use crate::problem::{Problem, ProblemKind};
 use crate::tree::{Directory, FileName, Node};
 
-pub(crate) use servers::PlacedServer;
+pub(crate) use servers::{PlacedServer, about};
 use skills::PlacedSkill;
 use stamp::Stamp;
 

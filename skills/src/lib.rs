@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod definition;
 pub mod discovery;
 pub mod entry_id;
+pub mod formats;
 pub mod frontmatter;
 pub mod index;
 pub mod json;

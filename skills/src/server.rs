@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::entry_id::ServerName;
+use crate::layout;
 use crate::tool::Tool;
 
 /// What is known of a configured server. Immutable: a refresh that changed nothing keeps the same `Arc`.
@@ -31,6 +32,13 @@ pub struct Definitions {
     pub protocol: Option<String>,
     /// The tools that could be read, in the order in which they were sent, names unique.
     pub tools: Vec<Arc<Tool>>,
+}
+
+impl Server {
+    /// What it says of itself, on one line; empty when it says nothing.
+    pub fn about(&self) -> String {
+        layout::about(self)
+    }
 }
 
 impl Definitions {

@@ -1,6 +1,7 @@
 //! `shelf call`.
 
 mod content;
+mod failure;
 mod files;
 mod input;
 mod output;
@@ -9,8 +10,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::Args;
-use daemon::client::ANSWER;
+use clap::{Args, ValueEnum};
+use daemon::client::{ANSWER, Client};
 use daemon::config::START_TIMEOUT;
 use daemon::protocol::{Call, Describe, Description};
 use serde_json::{Map, Value};
@@ -19,10 +20,11 @@ use skills::problem::{Problem, ProblemKind};
 
 use crate::duration;
 use crate::environment::Environment;
-use crate::error::{CommandResult, usage};
+use crate::error::{CommandError, CommandResult, usage};
 use crate::selection::{Which, target};
 use crate::ui::Ui;
 use crate::{interrupt, on_demand};
+use content::Content;
 
 /// Call a tool and print its result
 ///
@@ -53,6 +55,10 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["data", "out"])]
     json: bool,
 
+    /// Print errors in this form, on standard error
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
+    format: Option<ErrorFormat>,
+
     /// Print the structured content, or the only text block when it is JSON; anything else is exit code 65
     #[arg(long, conflicts_with = "out")]
     data: bool,
@@ -73,7 +79,35 @@ pub(crate) struct Arguments {
     words: Vec<OsString>,
 }
 
+/// In which form errors are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ErrorFormat {
+    /// For people
+    Text,
+    /// For a model: a <tool-call-error> with the message and the schema of the arguments
+    Xml,
+}
+
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
+    let mut connected = None;
+    let result = perform(arguments, environment, ui, &mut connected);
+    match result {
+        Err(CommandError::Problem(problem)) if arguments.format == Some(ErrorFormat::Xml) => {
+            let entry = arguments.words.first().map(OsString::as_os_str);
+            let entry = entry.unwrap_or_default();
+            Err(failure::show(problem, entry, connected, environment, ui))
+        }
+        result => result,
+    }
+}
+
+/// Does the call; the connection that was made for it stays with the caller.
+fn perform(
+    arguments: &Arguments,
+    environment: &Environment,
+    ui: &Ui,
+    connected: &mut Option<Client>,
+) -> CommandResult {
     let (id, flags) = arguments
         .words
         .split_first()
@@ -92,7 +126,8 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let interrupt = interrupt::catch()?;
     let (which, path) = (&arguments.which, target.path.as_deref());
     let patience = arguments.timeout.map_or(ANSWER, |limit| limit.min(ANSWER));
-    let mut client = on_demand::connect(which, environment, path, patience, &interrupt, ui)?;
+    let client = on_demand::connect(which, environment, path, patience, &interrupt, ui)?;
+    let client = connected.insert(client);
     let left = arguments
         .timeout
         .map(|limit| milliseconds(limit).saturating_sub(reading));
@@ -134,6 +169,10 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     })?;
     if let Some(problem) = &reply.unchecked {
         ui.warning(&format!("the arguments were not checked: {problem}"));
+    }
+    if reply.is_error && arguments.format == Some(ErrorFormat::Xml) {
+        let said = output::own_error(&Content::read(&reply)?, &reply);
+        return Err(Problem::new(ProblemKind::ToolError, said).into());
     }
     output::print(&reply, &format, ui)
 }

@@ -1,23 +1,26 @@
 //! `shelf changes`.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use clap::Args;
-use daemon::protocol::{Change, ChangeList, Changes, Revision};
+use daemon::protocol::{Change, ChangeList, Changes, ListFilter, Revision};
+use skills::formats::Occasion;
 
+use super::list::wanted;
 use crate::environment::Environment;
 use crate::error::CommandResult;
+use crate::format::{Format, FormatOptions, hand_out};
 use crate::known::Known;
-use crate::plain_format::PlainFormat;
 use crate::selection::Which;
 use crate::ui::Ui;
 
 /// List which definitions were added (+), changed (~) and removed (-), oldest first
 ///
-/// The last line is the revision to ask from the next time, so that the answers, one after the other, are a list that only grows: what follows the tools appends to it, and never rewrites what it has. A server that is first seen is followed by its tools. When the journal no longer reaches back to REV, standard error says so (`complete` is false in JSON), and the list has to be taken anew.
+/// The last line is the revision to ask from the next time, so that the answers, one after the other, are a list that only grows: what follows the tools appends to it, and never rewrites what it has. A server that is first seen is followed by its tools. The formats that have definitions give those of what came or changed and is there now, which are handed out to this session; what went and the revision are then lines of standard error. When the journal no longer reaches back to REV, standard error says so (`complete` is false in JSON), and the list has to be taken anew.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example:\n  shelf changes\n  shelf changes --since 31-k3v9qa2c\n  shelf changes --json | jq -r .revision"
+    after_help = "Example:\n  shelf changes\n  shelf changes --since 31-k3v9qa2c\n  shelf changes --since 31-k3v9qa2c --format anthropic\n  shelf changes --json | jq -r .revision"
 )]
 pub(crate) struct Arguments {
     /// List only what changed after this revision, which an earlier answer ended with; 0 is before everything
@@ -30,13 +33,14 @@ pub(crate) struct Arguments {
     which: Which,
 
     #[command(flatten)]
-    format: PlainFormat,
+    format: FormatOptions,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
     let asked = Changes {
         since: arguments.since.clone(),
     };
+    let format = arguments.format.chosen()?;
     let mut known = Known::find(&arguments.which, environment, None)?;
     let list = known.changes(&asked)?;
     if !list.complete {
@@ -46,10 +50,22 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
             list.revision
         ));
     }
-    if arguments.format.is_json() {
-        return ui.json(&list);
+    match format {
+        Format::Json => ui.json(&list)?,
+        Format::Text => ui.text(&lines(&list))?,
+        Format::Definitions(format) => {
+            let net = list.net();
+            let listed = known.list(&ListFilter::default())?.entries;
+            let listed: HashMap<_, _> = listed.iter().map(|entry| (&entry.id, entry)).collect();
+            let renewed = net.renewed.iter().filter_map(|id| listed.get(id));
+            let renewed: Vec<_> = renewed.map(|entry| wanted(entry)).collect();
+            hand_out(&mut known, &renewed, format, Occasion::Show, ui)?;
+            for id in &net.removed {
+                ui.note(&format!("- {id}"));
+            }
+            ui.note(&format!("revision {}", list.revision));
+        }
     }
-    ui.text(&lines(&list))?;
     Ok(())
 }
 

@@ -3,11 +3,13 @@
 use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
-use daemon::protocol::{EntryKind, ListFilter, Listing};
+use daemon::protocol::{EntryKind, ListFilter, ListedEntry, Listing};
+use skills::formats::Occasion;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::environment::Environment;
 use crate::error::CommandResult;
+use crate::format::{Format, FormatOptions, Wanted, hand_out};
 use crate::known::Known;
 use crate::selection::Which;
 use crate::ui::Ui;
@@ -17,7 +19,7 @@ use crate::ui::Ui;
 /// Without a running shelf they are those of the configuration in use, as its servers were listed last.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example:\n  shelf list --server everything\n  shelf list --kind skill --json | jq -r '.entries[].id'"
+    after_help = "Example:\n  shelf list --server everything\n  shelf list --kind skill --json | jq -r '.entries[].id'\n  shelf list --format openai --server everything"
 )]
 pub(crate) struct Arguments {
     /// List only the tools of this server
@@ -31,9 +33,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
 
-    /// Print the list as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatOptions,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -56,12 +57,18 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         server: arguments.server.clone(),
         kind: arguments.kind.map(EntryKind::from),
     };
+    let format = arguments.format.chosen()?;
     let mut known = Known::find(&arguments.which, environment, None)?;
     let listing = known.list(&filter)?;
-    if arguments.json {
-        ui.json(&listing)?;
-    } else {
-        ui.text(&lines(&listing))?;
+    match format {
+        Format::Json => ui.json(&listing)?,
+        Format::Text => ui.text(&lines(&listing))?,
+        Format::Definitions(format) => {
+            let wanted: Vec<_> = listing.entries.iter().map(wanted).collect();
+            hand_out(&mut known, &wanted, format, Occasion::List, ui)?;
+        }
+    }
+    if format != Format::Json {
         for server in &listing.unknown {
             ui.note(&format!("{server} — not known yet, {}", known.remedy()));
         }
@@ -71,6 +78,14 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         return Err(Problem::new(ProblemKind::NotFound, "no entry matches").into());
     }
     Ok(())
+}
+
+pub(super) fn wanted(entry: &ListedEntry) -> Wanted {
+    Wanted {
+        id: entry.id.clone(),
+        kind: entry.kind,
+        pinned: entry.pinned,
+    }
 }
 
 fn lines(listing: &Listing) -> String {

@@ -4,24 +4,25 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use clap::Args;
-use daemon::protocol::{EntryKind, ListFilter, ListedEntry};
+use daemon::protocol::{ListFilter, ListedEntry};
 use serde::Serialize;
 use skills::entry_id::EntryId;
 
+use super::list::wanted;
 use crate::environment::Environment;
 use crate::error::CommandResult;
+use crate::format::{Format, FormatOptions, hand_out_again};
 use crate::known::Known;
 use crate::loaded::loaded_ids;
-use crate::plain_format::PlainFormat;
 use crate::selection::Which;
 use crate::ui::Ui;
 
 /// List what a session was handed out, in that order: id — summary
 ///
-/// To resume or fork a conversation, or when it was compacted: what was loaded into it is in the log, each entry at its first time, and is shown as it is now. No shelf need run.
+/// To resume or fork a conversation, or when it was compacted: what was loaded into it is in the log, each entry at its first time, and is shown as it is now. No shelf need run, and what is listed again is not logged again.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example:\n  shelf loaded --session run-7\n  shelf loaded --json | jq -r '.entries[].id'"
+    after_help = "Example:\n  shelf loaded --session run-7\n  shelf loaded --format anthropic\n  shelf loaded --json | jq -r '.entries[].id'"
 )]
 pub(crate) struct Arguments {
     /// The session, as `shelf log` names it [default: SHELF_SESSION, else the one that this command runs in]
@@ -32,7 +33,7 @@ pub(crate) struct Arguments {
     which: Which,
 
     #[command(flatten)]
-    format: PlainFormat,
+    format: FormatOptions,
 }
 
 /// What is printed as JSON.
@@ -46,14 +47,12 @@ struct Replay {
 
 impl Replay {
     fn new(ids: Vec<EntryId>, listed: Vec<ListedEntry>) -> Self {
-        let mut listed: HashMap<EntryId, (EntryKind, String)> = listed
-            .into_iter()
-            .map(|entry| (entry.id, (entry.kind, entry.summary)))
-            .collect();
+        let listed = listed.into_iter().map(|entry| (entry.id.clone(), entry));
+        let mut listed: HashMap<EntryId, ListedEntry> = listed.collect();
         let mut replay = Self::default();
         for id in ids {
             match listed.remove(&id) {
-                Some((kind, summary)) => replay.entries.push(ListedEntry { id, kind, summary }),
+                Some(entry) => replay.entries.push(entry),
                 None => replay.gone.push(id),
             }
         }
@@ -70,19 +69,23 @@ impl Replay {
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
+    let format = arguments.format.chosen()?;
     let ids = loaded_ids(environment, arguments.session.as_deref())?;
+    let mut known = Known::find(&arguments.which, environment, None)?;
     let listed = if ids.is_empty() {
         Vec::new()
     } else {
-        // What was loaded last is shown, and nobody is told: it was handed out before.
-        let mut known = Known::find(&arguments.which, environment, None)?;
         known.list(&ListFilter::default())?.entries
     };
     let replay = Replay::new(ids, listed);
-    if arguments.format.is_json() {
-        return ui.json(&replay);
+    match format {
+        Format::Json => return ui.json(&replay),
+        Format::Text => ui.text(&replay.lines())?,
+        Format::Definitions(format) => {
+            let again: Vec<_> = replay.entries.iter().map(wanted).collect();
+            hand_out_again(&mut known, &again, format, ui)?;
+        }
     }
-    ui.text(&replay.lines())?;
     for id in &replay.gone {
         ui.note(&format!("{id} — gone"));
     }
@@ -102,6 +105,7 @@ mod tests {
             id: EntryId(id.into()),
             kind: EntryKind::Tool,
             summary: format!("Says {id}."),
+            pinned: false,
         };
         let ids = ["s/b", "s/gone", "s/a"].map(|id| EntryId(id.into()));
         let replay = Replay::new(ids.to_vec(), ["s/a", "s/b", "s/c"].map(listed).to_vec());

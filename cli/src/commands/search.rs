@@ -8,10 +8,13 @@ use clap::Args;
 use daemon::client::ANSWER;
 use daemon::protocol::{Answer, ListFilter, Search};
 use skills::entry_id::EntryId;
+use skills::formats::Occasion;
+use skills::search::Match;
 
 use super::list::Kind;
 use crate::environment::Environment;
 use crate::error::{CommandError, CommandResult, usage};
+use crate::format::{Format, FormatOptions, Wanted, hand_out};
 use crate::known::Known;
 use crate::loaded::loaded_ids;
 use crate::selection::Which;
@@ -23,6 +26,8 @@ use crate::{duration, interrupt, on_demand};
 /// The words are looked for in names, descriptions, parameters and what servers say of themselves, and by their meaning, so that "ticket" finds
 /// issues too (in English; other languages are found by their words). When nothing is near enough, it says so with exit code 3, never with a best guess.
 ///
+/// Every format but text is printed also when nothing matched.
+///
 /// Without a running shelf it searches the configuration in use, as its servers were listed last.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  \
@@ -30,6 +35,7 @@ use crate::{duration, interrupt, on_demand};
         shelf search --kind skill fill in a PDF form\n  \
         shelf search --servers --limit 3 version control\n  \
         shelf search --json send a message | jq -r '.matches[0].id'\n  \
+        shelf search --format anthropic send a message\n  \
         shelf search -- --dry-run")]
 pub(crate) struct Arguments {
     /// What is looked for, in your own words
@@ -67,9 +73,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
 
-    /// Print the matches, their servers and the servers that are not known yet as JSON, also when nothing matched
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatOptions,
 }
 
 impl Arguments {
@@ -97,14 +102,23 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     if search.words.trim().is_empty() {
         return Err(usage("there are no words to look for").into());
     }
+    let format = arguments.format.chosen()?;
+    if arguments.servers && matches!(format, Format::Definitions(_)) {
+        return Err(usage("--servers prints no definitions: leave it out, or the format").into());
+    }
     let mut known = Known::find(&arguments.which, environment, None)?;
     let answer = if arguments.wait.is_some() {
         wait(&mut known, arguments, &search, environment, ui)?
     } else {
         known.search(&search)?
     };
-    if arguments.json {
+    if format == Format::Json {
         ui.json(&answer)?;
+    } else if let Format::Definitions(format) = format {
+        // A harness has to answer its model also when nothing matched.
+        let wanted: Vec<_> = answer.matches.iter().map(wanted).collect();
+        let occasion = Occasion::Search(&search.words);
+        hand_out(&mut known, &wanted, format, occasion, ui)?;
     } else if answer.matches.is_empty() {
         // There is nothing to print, and the nearest servers are no matches.
     } else if arguments.servers {
@@ -115,7 +129,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
             ui.note(&note);
         }
     }
-    if !arguments.json {
+    if format != Format::Json {
         for server in &answer.unknown {
             ui.note(&format!("{server} — not known yet, {}", known.remedy()));
         }
@@ -128,6 +142,15 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         return Err(report::nothing(&search.words, &answer, place.as_deref()).into());
     }
     Ok(())
+}
+
+fn wanted(found: &Match) -> Wanted {
+    Wanted {
+        id: found.id.clone(),
+        kind: found.kind,
+        // Whatever answers a search is read by the model.
+        pinned: false,
+    }
 }
 
 /// Searches once the servers are known. Nobody but a daemon asks them.

@@ -5,13 +5,14 @@ use std::time::SystemTime;
 use skills::catalog::{Entry, Snapshot};
 use skills::definition;
 use skills::entry_id::{EntryId, ServerName};
+use skills::formats::names;
 use skills::problem::{Problem, ProblemKind};
 use skills::server::{Phase, Server, ServerState};
 
 use crate::gate;
 use crate::protocol::{
     About, Description, EntryKind, ListFilter, ListedEntry, Listing, Policy, ServerPhase,
-    ServerStatus, Status, ToolDescription,
+    ServerStatus, SkillDescription, Status, ToolDescription,
 };
 
 #[cfg(test)]
@@ -106,6 +107,7 @@ pub(crate) fn list(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, 
                 id: id.clone(),
                 kind: entry.kind(),
                 summary: summary.to_owned(),
+                pinned: snapshot.is_pinned(id),
             })
         })
         .collect();
@@ -171,22 +173,33 @@ fn no_server(snapshot: &Snapshot, wanted: &str) -> Problem {
 pub(crate) fn describe(snapshot: &Snapshot, id_or_path: &str) -> Result<Description, Problem> {
     let (id, entry) = find(snapshot, id_or_path)?;
     let kind = entry.kind();
-    let (text, tool) = match entry {
+    let pinned = snapshot.is_pinned(&id);
+    let (text, tool, skill) = match entry {
         Entry::Tool { server, tool } => {
             let text = definition::render(&tool, &id, &format!(".schemas/{id}.json"));
             let description = ToolDescription {
                 server: server.name.to_string(),
+                about: server.about(),
                 raw: (*tool.raw).to_owned(),
             };
-            (text, Some(description))
+            (text, Some(description), None)
         }
-        Entry::Skill(skill) => (String::from_utf8_lossy(&skill.text).into_owned(), None),
+        Entry::Skill(skill) => {
+            let text = String::from_utf8_lossy(&skill.text).into_owned();
+            let description = SkillDescription {
+                description: skill.description.clone(),
+                file: skill.file.clone(),
+            };
+            (text, None, Some(description))
+        }
     };
     Ok(Description {
         id,
         kind,
         text,
         tool,
+        skill,
+        pinned,
     })
 }
 
@@ -216,7 +229,10 @@ pub(crate) fn unknown_server<'a>(
         .iter()
         .find_map(|top| path.strip_prefix(top))
         .unwrap_or(path);
-    let (wanted, _) = id.split_once('/')?;
+    let wanted = match id.split_once('/') {
+        Some((server, _)) => server,
+        None => names::server_of(id)?,
+    };
     let mut servers = snapshot.sources.servers.values();
     servers
         .find(|(server, _)| {

@@ -1,8 +1,9 @@
 //! Finds an entry by what a user typed: an id, or a path in the mount.
 
-use super::{Entry, Snapshot};
+use super::{Entry, EntryKind, Snapshot};
 use crate::definition::quote;
 use crate::entry_id::EntryId;
+use crate::formats::names;
 use crate::names::nearest;
 use crate::problem::{Problem, ProblemKind};
 use crate::server::Phase;
@@ -13,17 +14,19 @@ const SUGGESTIONS: usize = 5;
 
 impl Snapshot {
     /// Finds an entry by its id, or by a path of the entry relative to the mount point (`mcp/<server>/<tool>.md`,
-    /// `.schemas/<server>/<tool>.json`, `skills/<skill>` and everything below it).
+    /// `.schemas/<server>/<tool>.json`, `skills/<skill>` and everything below it), or by the name that providers know it by.
     ///
-    /// The two can't be confused: an id has one `/`, and so have only those paths that are ids themselves.
+    /// They can't be confused: an id has one `/`, and so have only those paths that are ids themselves; such a name has none.
     ///
     /// # Errors
     /// [`ProblemKind::NotFound`](crate::problem::ProblemKind::NotFound) with the nearest ids, or
     /// [`ProblemKind::Server`](crate::problem::ProblemKind::Server) when it may be a tool of a server that did not tell its tools.
     pub fn find(&self, id_or_path: &str) -> Result<(EntryId, Entry), Problem> {
         let found = self.entries.get_key_value(id_or_path).or_else(|| {
-            self.entries
-                .get_key_value(self.id_of_path(id_or_path)?.as_str())
+            let id = self
+                .id_of_path(id_or_path)
+                .or_else(|| self.id_of_name(id_or_path))?;
+            self.entries.get_key_value(id.as_str())
         });
         match found {
             Some((id, entry)) => Ok((id.clone(), entry.clone())),
@@ -45,6 +48,13 @@ impl Snapshot {
         self.tree.find(path.as_bytes()).map(|_| id)
     }
 
+    /// The id of the tool that has this name in provider formats.
+    fn id_of_name(&self, name: &str) -> Option<String> {
+        let is_tool = |(id, entry): (_, &Entry)| (entry.kind() == EntryKind::Tool).then_some(id);
+        let tools = self.entries.iter().filter_map(is_tool);
+        names::id_of(name, tools).map(EntryId::to_string)
+    }
+
     /// The server of this name, as the mount shows it.
     fn server_named(&self, wanted: &str) -> Option<String> {
         self.sources.servers.keys().find_map(|server| {
@@ -55,7 +65,10 @@ impl Snapshot {
 
     /// Says of a tool of a server whose tools are not known why that is so: it may well exist.
     fn unknown_server(&self, id: &str) -> Option<Problem> {
-        let (group, _) = id.split_once('/')?;
+        let group = match id.split_once('/') {
+            Some((group, _)) => group,
+            None => names::server_of(id)?,
+        };
         let servers = &self.sources.servers;
         let (name, (_, state)) = servers.iter().find(|(name, (server, _))| {
             server.definitions.is_none() && self.server_file_name(name).as_deref() == Some(group)

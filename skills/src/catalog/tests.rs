@@ -19,6 +19,7 @@ fn entries_are_found_by_id_and_by_path() {
         ("skills/pdf/", "skills/pdf"),
         ("skills/pdf/scripts/run.sh", "skills/pdf"),
         ("skills/acme:docx/SKILL.md", "skills/acme:docx"),
+        ("mcp__time__now", "time/now"),
     ] {
         let found = snapshot.find(wanted).map(|(id, _)| id.to_string());
         assert_eq!(found, Ok(id.to_owned()), "{wanted}");
@@ -44,6 +45,8 @@ fn a_misspelt_name_is_refused_with_the_nearest() {
         "mcp/time",
         "skills/pdf/absent",
         "mcp/time/now",
+        "mcp__time__nou",
+        "mcp__skills__pdf",
         "",
         "INDEX.md",
     ] {

@@ -151,7 +151,7 @@ impl ServerContent {
 }
 
 /// What a server says of itself, on one line; empty when it says nothing.
-fn about(server: &Server) -> String {
+pub(crate) fn about(server: &Server) -> String {
     let Some(known) = &server.definitions else {
         return String::new();
     };

@@ -55,14 +55,16 @@ fn save_text(error: &CommandError, content: &Content, ui: &Ui) {
 
 /// Shows a tool's own error.
 fn explain(content: &Content, reply: &CallReply, ui: &Ui) {
+    ui.note(&own_error(content, reply));
+}
+
+/// What a tool says of its own error.
+pub(super) fn own_error(content: &Content, reply: &CallReply) -> String {
     let text = text_of(content);
     if text.trim().is_empty() {
-        ui.note(&format!(
-            "{} reported an error and did not say which",
-            reply.id
-        ));
+        format!("{} reported an error and did not say which", reply.id)
     } else {
-        ui.note(&text);
+        text
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use serde_json::value::RawValue;
-use skills::catalog::{FirstSeen, IndexOptions, Snapshot, Sources};
-use skills::entry_id::ServerName;
+use skills::catalog::{EntryOptions, FirstSeen, IndexOptions, Snapshot, Sources};
+use skills::entry_id::{EntryId, ServerName};
 use skills::frontmatter::Frontmatter;
 use skills::problem::{Problem, ProblemKind};
 use skills::server::{Definitions, Phase, Server, ServerState};
@@ -226,6 +226,27 @@ fn a_skill_is_described_by_its_own_text() {
     assert_eq!(description.kind, EntryKind::Skill);
     assert_eq!(description.text, "\u{feff}---\r\nname: pdf\r\n---\r\n");
     assert!(description.tool.is_none());
+    let skill = description.skill.unwrap();
+    assert_eq!(skill.description, "Reads PDF files.");
+    assert_eq!(skill.file, PathBuf::from("/skills/pdf/SKILL.md"));
+}
+
+#[test]
+fn what_the_user_pins_is_told() {
+    let pin = EntryOptions {
+        pin: true,
+        ..EntryOptions::default()
+    };
+    let id = EntryId("a b%2Fc/echo".into());
+    let snapshot = built(Sources {
+        entries: Arc::new(BTreeMap::from([(id.clone(), pin)])),
+        ..snapshot().sources
+    });
+    let listing = list(&snapshot, &ListFilter::default()).unwrap();
+    let pinned = listing.entries.into_iter().filter(|entry| entry.pinned);
+    assert_eq!(pinned.map(|entry| entry.id).collect::<Vec<_>>(), [id]);
+    assert!(describe(&snapshot, "a b%2Fc/echo").unwrap().pinned);
+    assert!(!describe(&snapshot, "a b%2Fc/long").unwrap().pinned);
 }
 
 #[test]
@@ -240,10 +261,12 @@ fn a_server_that_has_not_said_its_tools_may_have_what_is_looked_for() {
     let snapshot = snapshot();
     for (wanted, kind, why) in [
         ("broken/x", ProblemKind::Server, "exited with 1"),
+        ("mcp__broken__x", ProblemKind::Server, "exited with 1"),
         ("mcp/broken/x.md", ProblemKind::Server, "exited with 1"),
         ("off/x", ProblemKind::NotFound, "switched off"),
         ("a b%2Fc/x", ProblemKind::NotFound, "no entry"),
         ("brokn/x", ProblemKind::NotFound, "no entry"),
+        ("mcp__brokn__x", ProblemKind::NotFound, "no entry"),
     ] {
         let problem = describe(&snapshot, wanted).unwrap_err();
         assert_eq!(problem.kind, kind, "{wanted}");
