@@ -15,6 +15,7 @@ mod corpus;
 mod embedding;
 mod formats;
 mod guard;
+mod handing_out;
 mod lifecycle;
 mod log;
 mod mirror;

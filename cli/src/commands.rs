@@ -2,8 +2,10 @@
 
 mod brief;
 mod call;
+mod changes;
 mod eval;
 mod list;
+mod loaded;
 mod log;
 mod mirror;
 mod mount;
@@ -57,6 +59,8 @@ enum Command {
     Call(call::Arguments),
     Brief(brief::Arguments),
     Serve(serve::Arguments),
+    Changes(changes::Arguments),
+    Loaded(loaded::Arguments),
     Log(log::Arguments),
     Eval(eval::Arguments),
 }
@@ -95,6 +99,8 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::Call(arguments) => call::run(&arguments, environment, ui),
         Command::Brief(arguments) => brief::run(&arguments, environment, ui),
         Command::Serve(arguments) => serve::run(&arguments, environment),
+        Command::Changes(arguments) => changes::run(&arguments, environment, ui),
+        Command::Loaded(arguments) => loaded::run(&arguments, environment, ui),
         Command::Log(arguments) => log::run(&arguments, environment, ui),
         Command::Eval(arguments) => eval::run(&arguments, environment, ui),
     }

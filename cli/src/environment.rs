@@ -75,6 +75,11 @@ impl Environment {
         })
     }
 
+    /// Where every daemon of this user writes its log.
+    pub(crate) fn access_log(&self) -> Result<PathBuf, Problem> {
+        Ok(self.directories()?.state.join("log"))
+    }
+
     /// Where the sockets are. A shell without a login (cron, `docker exec`) has no XDG_RUNTIME_DIR and still has to find the daemon
     /// of one that had it.
     pub(crate) fn runtime(&self) -> PathBuf {

@@ -101,11 +101,42 @@ pub(crate) fn hand_out(
     ui: &Ui,
 ) -> CommandResult {
     let descriptions = descriptions(known, wanted, format, occasion)?;
+    give(known, descriptions, wanted.len(), format, occasion, ui)
+}
+
+/// Prints entries that this session was handed out before, and tells nobody.
+pub(crate) fn hand_out_again(
+    known: &mut Known,
+    wanted: &[Wanted],
+    format: formats::Format<'_>,
+    ui: &Ui,
+) -> CommandResult {
+    let taken = wanted.iter().filter(|entry| format.takes(entry.kind));
+    let descriptions = taken.map(|entry| known.glance(entry.id.as_str()));
+    let descriptions = descriptions.collect::<Result<Vec<_>, _>>()?;
+    give(
+        known,
+        descriptions,
+        wanted.len(),
+        format,
+        Occasion::Show,
+        ui,
+    )
+}
+
+fn give(
+    known: &mut Known,
+    descriptions: Vec<Description>,
+    wanted: usize,
+    format: formats::Format<'_>,
+    occasion: Occasion<'_>,
+    ui: &Ui,
+) -> CommandResult {
     let has_skills = descriptions
         .iter()
         .any(|description| description.skill.is_some());
     let mount_point = if has_skills { known.place() } else { None };
-    let left_out = wanted.len() - descriptions.len();
+    let left_out = wanted - descriptions.len();
     let items = descriptions
         .into_iter()
         .map(|description| item(description, mount_point.as_deref()))

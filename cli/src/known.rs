@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use daemon::client::{ANSWER, Client};
 use daemon::offline::OfflineShelf;
 use daemon::protocol::{
-    Answer, Case, Describe, Description, Evaluate, Evaluation, ListFilter, Listing, Load, Search,
+    Answer, Case, ChangeList, Changes, Describe, Description, Evaluate, Evaluation, ListFilter,
+    Listing, Load, Search,
 };
 use skills::problem::Problem;
 
@@ -42,6 +43,14 @@ impl Known {
         match self {
             Self::Running(client) => client.list(filter),
             Self::Offline(shelf) => shelf.list(filter),
+        }
+    }
+
+    /// What changed since a revision.
+    pub(crate) fn changes(&mut self, changes: &Changes) -> Result<ChangeList, Problem> {
+        match self {
+            Self::Running(client) => client.changes(changes),
+            Self::Offline(shelf) => shelf.changes(changes),
         }
     }
 

@@ -11,6 +11,7 @@ mod format;
 mod interrupt;
 mod known;
 mod launch;
+mod loaded;
 mod on_demand;
 mod selection;
 mod ui;

@@ -1,4 +1,4 @@
-//! The access log: one JSON line for each open, `show`, `search` (an open in `search/`, too) and `call`.
+//! The access log: one JSON line for each open, `show`, `search` (an open in `search/`, too), `load` and `call`.
 //!
 //! This end only queues: a thread of its own turns records into lines and writes them, so that no reader of the mount
 //! ever waits for a disk. The lines hold what was opened, not what was read: the kernel serves repeated reads itself.
@@ -18,7 +18,7 @@ use std::thread::{self, JoinHandle};
 use serde_json::Value;
 use skills::entry_id::EntryId;
 use skills::problem::{Problem, ProblemKind};
-use tokio::sync::{Semaphore, TryAcquireError};
+use tokio::sync::{Semaphore, TryAcquireError, oneshot};
 
 use self::record::Record;
 use self::writer::Writer;
@@ -26,6 +26,9 @@ use crate::caller::Caller;
 
 /// How many records may wait to be written.
 const QUEUE: usize = 8192;
+
+/// How many records are written in one go for somebody who waits for them.
+const BATCH: usize = 1024;
 
 /// What is logged of what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +74,13 @@ pub enum Event {
         words: String,
         /// How many entries matched.
         matches: usize,
+    },
+    /// A definition was handed out to a session.
+    Load {
+        /// The entry.
+        entry: EntryId,
+        /// Which version of its definition ([`skills::catalog::Entry::digest`]).
+        hash: Option<String>,
     },
     /// `shelf call`.
     Call {
@@ -135,6 +145,8 @@ impl Shared {
 #[derive(Debug)]
 enum Message {
     Record(Box<Record>),
+    /// Records that somebody waits for.
+    Batch(Vec<Record>, oneshot::Sender<()>),
     Close,
 }
 
@@ -189,6 +201,30 @@ impl AccessLog {
         if let Ok(permit) = self.inner.shared.room.acquire().await {
             permit.forget();
             self.send(caller, event);
+        }
+    }
+
+    /// Writes events that must not be lost and may be read at once: waits until they are in the file.
+    ///
+    /// What can't be written is counted in a `dropped` line, as with every other event.
+    pub async fn write(&self, caller: &Caller, events: Vec<Event>) {
+        let mut records = events
+            .into_iter()
+            .map(|event| Record::new(caller.clone(), event, self.inner.options));
+        loop {
+            let batch: Vec<Record> = records.by_ref().take(BATCH).collect();
+            let count = u32::try_from(batch.len()).expect("a batch is small");
+            if count == 0 {
+                return;
+            }
+            let Ok(permits) = self.inner.shared.room.acquire_many(count).await else {
+                return;
+            };
+            permits.forget();
+            let (done, written) = oneshot::channel();
+            let _ = self.inner.queue.send(Message::Batch(batch, done));
+            // The log was closed: there is nothing to wait for.
+            let _ = written.await;
         }
     }
 

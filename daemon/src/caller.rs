@@ -107,6 +107,17 @@ impl Callers {
     }
 }
 
+/// The session of this process, as a daemon that it asks would log it: the name that it gives, else what `/proc` tells.
+/// `None` when that is nothing.
+pub fn own_session(given: Option<&str>) -> Option<String> {
+    let named = given.and_then(session_name);
+    named.or_else(|| {
+        let user = rustix::process::geteuid().as_raw();
+        let own = Callers::default().identify(std::process::id(), user);
+        Some(own.session).filter(|session| !session.is_empty())
+    })
+}
+
 impl Process {
     fn read(thread: &Thread) -> Self {
         let id = proc::process_of_thread(thread.id).unwrap_or(thread.id);

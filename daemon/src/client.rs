@@ -19,9 +19,9 @@ use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::protocol::{
-    self, Answer, Call, CallReply, Describe, Description, ErrorObject, Evaluate, Evaluation, Hello,
-    ListFilter, Listing, Load, Loaded, Message, Nothing, Overview, PayloadFile, Progress, Search,
-    Status, Welcome, method,
+    self, Answer, Call, CallReply, ChangeList, Changes, Describe, Description, ErrorObject,
+    Evaluate, Evaluation, Hello, ListFilter, Listing, Load, Loaded, Message, Nothing, Overview,
+    PayloadFile, Progress, Search, Status, Welcome, method,
 };
 use link::{Link, Received};
 
@@ -200,6 +200,14 @@ impl Client {
     /// What the daemon answers, or that it does not.
     pub fn overview(&mut self, max_bytes: usize) -> Result<String, Problem> {
         self.ask(method::OVERVIEW, &Overview { max_bytes })
+    }
+
+    /// Asks for what changed since a revision.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn changes(&mut self, changes: &Changes) -> Result<ChangeList, Problem> {
+        self.ask(method::CHANGES, changes)
     }
 
     /// Asks the daemon to unmount and end; it answers before it does.

@@ -3,8 +3,10 @@
 //! Every call passes here: found, checked against its schema, let through the gate, logged exactly once.
 
 mod call;
+pub(crate) mod changes;
 mod connection;
 mod lines;
+mod loads;
 pub(crate) mod methods;
 mod payload;
 pub(crate) mod search;
@@ -28,7 +30,8 @@ use crate::access_log::{AccessLog, Event};
 use crate::caller::Callers;
 use crate::catalog::Snapshots;
 use crate::config::START_TIMEOUT;
-use crate::protocol::{About, ErrorObject, Loaded, Nothing, method};
+use crate::journal;
+use crate::protocol::{About, ErrorObject, Nothing, method};
 use crate::searching::Searcher;
 use crate::servers::Servers;
 
@@ -54,6 +57,8 @@ pub struct Context {
     pub servers: Servers,
     /// The access log.
     pub log: AccessLog,
+    /// Where the journal is.
+    pub journal: journal::Place,
     /// Identifies who asks.
     pub callers: Arc<Callers>,
     /// What this daemon is.
@@ -173,12 +178,12 @@ impl connection::Service for Context {
             }
             method::EVALUATE => answer(&self.evaluate(parameters(&request)?).await?),
             method::LOAD => {
-                let asked: crate::protocol::Load = parameters(&request)?;
-                let entries = asked.entries.iter();
-                let entries = entries.map(|entry| methods::describe(&snapshot, entry));
-                answer(&Loaded {
-                    entries: entries.collect::<Result<_, _>>()?,
-                })
+                let asked = parameters(&request)?;
+                answer(&loads::load(&self.log, &snapshot, &asked, &request.caller).await?)
+            }
+            method::CHANGES => {
+                let asked = parameters(&request)?;
+                answer(&changes::changes(&self.journal, &self.snapshots, asked).await?)
             }
             method::OVERVIEW => {
                 let asked: crate::protocol::Overview = parameters(&request)?;

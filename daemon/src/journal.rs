@@ -1,16 +1,19 @@
 //! The journal: which definitions were added, changed and removed, and when. And beside it the memory that outlives a
 //! daemon: what was known last, and when each version of a file was first seen.
 //!
-//! It must not know how a difference is found or where the journal is shown.
+//! Each line is a revision, a number that outlives daemons and only grows; several daemons of one configuration write one
+//! journal, whoever sees a change first. It must not know how a difference is found or where the journal is shown.
 
+mod changes;
+mod file;
 mod first_seen;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -19,23 +22,72 @@ use jiff::Timestamp;
 use skills::catalog::{Known, Snapshot};
 use skills::problem::{Problem, ProblemKind};
 
+use self::file::{Content, JournalFile, Mark, lock};
+use crate::protocol::{ChangeList, Revision};
+
 pub use first_seen::SeenFile;
 
 /// How many lines are held in memory: as many as CHANGES.md shows.
 pub const REMEMBERED: usize = 200;
 
-/// The size at which the older half of the file is dropped.
-const MAX_BYTES: u64 = 1024 * 1024;
+/// Where the journal of one configuration is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The directory.
+    pub directory: PathBuf,
+    /// The name of the configuration.
+    pub name: String,
+}
+
+impl Place {
+    /// The place of a configuration below the directory of Toolshelf's state.
+    pub fn below(state: &Path, name: &str) -> Self {
+        Self {
+            directory: state.join("catalogs"),
+            name: name.to_owned(),
+        }
+    }
+
+    /// What changed since a revision, as far as it is kept; everything that is kept without one. Summaries are absent.
+    ///
+    /// Only what is on the disk counts, so that no revision is ever told that a restart could take back.
+    ///
+    /// # Errors
+    /// [`ProblemKind::Usage`] when there can't have been such a revision, [`ProblemKind::Unreadable`] when the journal can't be read.
+    pub fn changes(&self, since: Option<&Revision>) -> Result<ChangeList, Problem> {
+        let held = lock(&self.directory, false);
+        let path = self.journal_path();
+        let content = Content::read(&path).map_err(|error| unusable(&path, &error))?;
+        let known = self.known().unwrap_or_default();
+        drop(held);
+        changes::list(&content, &known, since)
+    }
+
+    fn journal_path(&self) -> PathBuf {
+        self.directory.join(format!("{}.journal", self.name))
+    }
+
+    fn known_path(&self) -> PathBuf {
+        self.directory.join(format!("{}.known.json", self.name))
+    }
+
+    /// What was known last; without it everything is first seen once more, which is what the journal then says.
+    fn known(&self) -> Option<Known> {
+        let json = fs::read(self.known_path()).ok()?;
+        serde_json::from_slice(&json).ok()
+    }
+}
 
 /// An append-only file of dated lines.
 #[derive(Debug)]
 pub struct Journal {
-    path: PathBuf,
-    file: File,
-    size: u64,
+    place: Place,
+    /// What the file was when this daemon read or wrote it last.
+    mark: Option<Mark>,
     last: VecDeque<String>,
-    known_path: PathBuf,
     known: Known,
+    /// Whether what is known is on the disk.
+    is_saved: bool,
 }
 
 impl Journal {
@@ -46,25 +98,25 @@ impl Journal {
     /// When the directory or the file can't be made or read.
     pub fn open(directory: &Path, name: &str) -> Result<Self, Problem> {
         make_private(directory).map_err(|error| unusable(directory, &error))?;
-        let path = directory.join(format!("{name}.journal"));
-        let known_path = directory.join(format!("{name}.known.json"));
-        let (file, text) = read_whole_lines(&path).map_err(|error| unusable(&path, &error))?;
-        let mut journal = Self {
-            size: text.len() as u64,
-            path,
-            file,
-            last: VecDeque::with_capacity(REMEMBERED),
-            // Without it everything is first seen once more, which is what the journal then says.
-            known: File::open(&known_path)
-                .and_then(read_and_touch)
-                .ok()
-                .and_then(|json| serde_json::from_slice(&json).ok())
-                .unwrap_or_default(),
-            known_path,
+        let place = Place {
+            directory: directory.to_owned(),
+            name: name.to_owned(),
         };
-        for line in String::from_utf8_lossy(&text).lines() {
-            journal.remember(line.to_owned());
+        let path = place.journal_path();
+        let held = lock(directory, true);
+        let file = JournalFile::open(&path).map_err(|error| unusable(&path, &error))?;
+        if let Ok(known) = File::open(place.known_path()) {
+            touch(&known);
         }
+        let mut journal = Self {
+            mark: file.mark().ok(),
+            last: VecDeque::with_capacity(REMEMBERED),
+            known: place.known().unwrap_or_default(),
+            place,
+            is_saved: true,
+        };
+        drop(held);
+        journal.remember_all(&file.content);
         Ok(journal)
     }
 
@@ -74,36 +126,55 @@ impl Journal {
     /// knew, so the first snapshot to be recorded must be one in which every source has spoken.
     ///
     /// # Errors
-    /// When the file can't be written; the lines are then held in memory alone.
+    /// When the file can't be written; the lines are then held in memory alone, and written with the next ones.
     pub fn record(&mut self, before: Option<&Snapshot>, after: &Snapshot) -> Result<bool, Problem> {
-        let lines = self.known.advance(before, after);
-        if lines.is_empty() {
+        let mut lines = self.known.advance(before, after);
+        if lines.is_empty() && self.is_saved {
             return Ok(false);
         }
-        self.append(&lines)?;
+        let held = lock(&self.place.directory, true);
+        let opened = JournalFile::open(&self.place.journal_path());
+        if let Ok(file) = &opened
+            && (!self.is_saved || self.mark != file.mark().ok())
+        {
+            // Another daemon wrote meanwhile, which may have seen the same, or our own last lines are not on the disk.
+            let known = self.place.known();
+            let before = before.filter(|_| self.is_saved && known.is_some());
+            self.known = known.unwrap_or_default();
+            lines = self.known.advance(before, after);
+            self.remember_all(&file.content);
+        }
+        self.is_saved = false;
+        self.append_to(opened, &lines)?;
         let json = serde_json::to_vec(&self.known)
-            .map_err(|error| unusable(&self.known_path, &error.into()))?;
-        replace(&self.known_path, &json).map_err(|error| unusable(&self.known_path, &error))?;
-        Ok(true)
+            .map_err(|error| unusable(&self.place.known_path(), &error.into()))?;
+        replace(&self.place.known_path(), &json)
+            .map_err(|error| unusable(&self.place.known_path(), &error))?;
+        self.is_saved = true;
+        drop(held);
+        Ok(!lines.is_empty())
     }
 
-    /// Appends lines, each with the time in front of it.
-    ///
-    /// # Errors
-    /// When the file can't be written; the lines are then held in memory alone.
-    pub fn append(&mut self, lines: &[String]) -> Result<(), Problem> {
-        let mut text = String::new();
+    /// Appends lines, each with the time in front of it; they are remembered also when that fails.
+    fn append_to(
+        &mut self,
+        opened: io::Result<JournalFile>,
+        lines: &[String],
+    ) -> Result<(), Problem> {
         // Whole seconds: nobody reads a journal for less.
         let now = Timestamp::from_second(Timestamp::now().as_second())
             .expect("a time without its fraction is a time");
-        for line in lines {
-            let line = format!("{now} {line}");
-            text.push_str(&line);
-            text.push('\n');
-            self.remember(line);
+        let lines: Vec<String> = lines.iter().map(|line| format!("{now} {line}")).collect();
+        for line in &lines {
+            self.remember(line.clone());
         }
-        self.write(text.as_bytes())
-            .map_err(|error| unusable(&self.path, &error))
+        let written = opened.and_then(|mut file| {
+            file.append(&lines)?;
+            file.mark()
+        });
+        let mark = written.map_err(|error| unusable(&self.place.journal_path(), &error))?;
+        self.mark = Some(mark);
+        Ok(())
     }
 
     /// The last lines, oldest first, at most [`REMEMBERED`].
@@ -112,54 +183,20 @@ impl Journal {
         self.last.range(first..).cloned().collect()
     }
 
+    fn remember_all(&mut self, content: &Content) {
+        self.last.clear();
+        let first = content.lines.len().saturating_sub(REMEMBERED);
+        for line in &content.lines[first..] {
+            self.remember(line.text.clone());
+        }
+    }
+
     fn remember(&mut self, line: String) {
         if self.last.len() == REMEMBERED {
             self.last.pop_front();
         }
         self.last.push_back(line);
     }
-
-    fn write(&mut self, text: &[u8]) -> io::Result<()> {
-        self.file.write_all(text)?;
-        self.size += text.len() as u64;
-        if self.size > MAX_BYTES {
-            self.shrink()?;
-        }
-        Ok(())
-    }
-
-    /// Drops the older half.
-    fn shrink(&mut self) -> io::Result<()> {
-        let text = fs::read(&self.path)?;
-        let half = &text[text.len() / 2..];
-        let first_line = half.iter().position(|byte| *byte == b'\n');
-        let kept = first_line.map_or(half, |end| &half[end + 1..]);
-        replace(&self.path, kept)?;
-        self.file = OpenOptions::new().append(true).open(&self.path)?;
-        self.size = kept.len() as u64;
-        Ok(())
-    }
-}
-
-/// Opens a file for appending and reads it; what stands after its last line break is cut off.
-fn read_whole_lines(path: &Path) -> io::Result<(File, Vec<u8>)> {
-    let mut file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)?;
-    touch(&file);
-    let mut text = Vec::new();
-    file.read_to_end(&mut text)?;
-    let whole = text.iter().rposition(|byte| *byte == b'\n');
-    let whole = whole.map_or(0, |end| end + 1);
-    if whole < text.len() {
-        file.set_len(whole as u64)?;
-        file.seek(SeekFrom::End(0))?;
-        text.truncate(whole);
-    }
-    Ok((file, text))
 }
 
 fn read_and_touch(mut file: File) -> io::Result<Vec<u8>> {

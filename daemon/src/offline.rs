@@ -18,9 +18,10 @@ use skills::skill::Skill;
 
 use crate::cache::{CachedDefinitions, TokenCounts};
 use crate::config::{Config, ServerConfig};
-use crate::control::{methods, search};
+use crate::control::{changes, methods, search};
+use crate::journal;
 use crate::mount_table;
-use crate::protocol::{Description, ListFilter, Listing, Search};
+use crate::protocol::{ChangeList, Changes, Description, ListFilter, Listing, Search};
 use crate::run::{configuration_name, load_config, skill_roots};
 use crate::surroundings::Surroundings;
 
@@ -29,6 +30,7 @@ use crate::surroundings::Surroundings;
 pub struct OfflineShelf {
     snapshot: Snapshot,
     search: SearchOptions,
+    journal: journal::Place,
 }
 
 /// Times are not shown, so none is remembered.
@@ -75,6 +77,7 @@ impl OfflineShelf {
         Ok(Self {
             snapshot,
             search: config.search,
+            journal: journal::Place::below(&surroundings.directories.state, &name),
         })
     }
 
@@ -89,6 +92,16 @@ impl OfflineShelf {
     /// When the filter names a server that is not configured.
     pub fn list(&self, filter: &ListFilter) -> Result<Listing, Problem> {
         methods::list(&self.snapshot, filter)
+    }
+
+    /// What daemons have seen to change since a revision, as one would tell it: what changed since the last one ended is not
+    /// in the journal yet.
+    ///
+    /// # Errors
+    /// When there was no such revision, or the journal can't be read.
+    pub fn changes(&self, asked: &Changes) -> Result<ChangeList, Problem> {
+        let list = self.journal.changes(asked.since.as_ref())?;
+        Ok(changes::described(list, &self.snapshot))
     }
 
     /// What answers some words, as a daemon would answer. There is no waiting here: nobody asks a server.

@@ -3,6 +3,8 @@
 //! A connection opens with [`Hello`], then both sides may send requests. One request is served at a time; when the
 //! connection is closed, or just its writing half, the request is cancelled. It must not know sockets.
 
+mod changes;
+
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,8 @@ use skills::problem::{Problem, ProblemKind};
 pub use crate::servers::Progress;
 pub use skills::catalog::EntryKind;
 pub use skills::search::{Answer, Case, Evaluation};
+
+pub use changes::{Change, ChangeKind, ChangeList, ChangedKind, Changes, Net, Revision};
 
 /// The version of this protocol: both ends must have the same.
 pub const VERSION: u32 = 1;
@@ -39,6 +43,8 @@ pub mod method {
     pub const LOAD: &str = "load";
     /// [`Overview`](super::Overview) → a text.
     pub const OVERVIEW: &str = "overview";
+    /// [`Changes`](super::Changes) → [`ChangeList`](super::ChangeList).
+    pub const CHANGES: &str = "changes";
     /// [`Call`](super::Call) → [`CallReply`](super::CallReply).
     pub const CALL: &str = "call";
     /// A notification to the caller: [`Progress`](super::Progress).

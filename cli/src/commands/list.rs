@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     Ok(())
 }
 
-fn wanted(entry: &ListedEntry) -> Wanted {
+pub(super) fn wanted(entry: &ListedEntry) -> Wanted {
     Wanted {
         id: entry.id.clone(),
         kind: entry.kind,

@@ -1,11 +1,11 @@
 //! `shelf log`.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use daemon::access_log::reader::{Filter, Follow, Line, Reader};
+use daemon::access_log::record::EventName;
 use daemon::protocol::Describe;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -19,7 +19,7 @@ use crate::error::CommandResult;
 use crate::selection::{Which, target};
 use crate::ui::Ui;
 
-/// Print what was opened, shown and called, newest last
+/// Print what was opened, shown, handed out and called, newest last
 ///
 /// The log holds opens: what the kernel reads again from its cache is not seen. Lines that are part of a sweep (`grep -r`, an indexer) are marked.
 #[derive(Args, Debug)]
@@ -43,6 +43,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
 
+    /// Print only such events; can be given several times
+    #[arg(long = "event", value_enum, value_name = "EVENT")]
+    events: Vec<Event>,
+
     /// Leave out sweeps
     #[arg(long)]
     no_scans: bool,
@@ -50,6 +54,36 @@ pub(crate) struct Arguments {
     /// Print the lines as they are stored, as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// What a line may be about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Event {
+    /// A file was opened through the mount
+    Open,
+    /// `shelf show`
+    Show,
+    /// `shelf search`
+    Search,
+    /// A definition was handed out to a session
+    Load,
+    /// `shelf call`
+    Call,
+    /// Events were not logged
+    Dropped,
+}
+
+impl Event {
+    const fn name(self) -> EventName {
+        match self {
+            Self::Open => EventName::Open,
+            Self::Show => EventName::Show,
+            Self::Search => EventName::Search,
+            Self::Load => EventName::Load,
+            Self::Call => EventName::Call,
+            Self::Dropped => EventName::Dropped,
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
@@ -60,9 +94,10 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
             None => None,
         },
         session: arguments.session.clone(),
+        events: arguments.events.iter().map(|event| event.name()).collect(),
         no_scans: arguments.no_scans,
     };
-    let reader = Reader::open(&directory(environment)?)?;
+    let reader = Reader::open(&environment.access_log()?)?;
     let zone = TimeZone::system();
     let print = |line: &Line| {
         let text = if arguments.json {
@@ -93,15 +128,11 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
             lines.damaged()
         ));
     }
-    if nothing && (arguments.entry.is_some() || arguments.session.is_some()) {
+    let is_filtered = arguments.entry.is_some() || arguments.session.is_some();
+    if nothing && (is_filtered || !arguments.events.is_empty()) {
         return Err(Problem::new(ProblemKind::NotFound, "no line of the log matches").into());
     }
     Ok(())
-}
-
-/// Where every daemon of this user writes its log.
-fn directory(environment: &Environment) -> Result<PathBuf, Problem> {
-    Ok(environment.directories()?.state.join("log"))
 }
 
 /// The id of an entry that may be given as a path: only the daemon of its mount knows what a path stands for.
@@ -154,9 +185,18 @@ fn shown(line: &Line, zone: &TimeZone) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
     use jiff::{SignedDuration, Timestamp};
 
-    use super::since;
+    use super::{Event, since};
+
+    #[test]
+    fn an_event_is_named_as_in_the_log() {
+        for event in Event::value_variants() {
+            let word = event.to_possible_value().unwrap();
+            assert_eq!(word.get_name(), event.name().as_str());
+        }
+    }
 
     #[test]
     fn since_takes_lengths_and_moments() {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use daemon::client::ANSWER;
 use daemon::protocol::{Answer, ListFilter, Search};
+use skills::entry_id::EntryId;
 use skills::formats::Occasion;
 use skills::search::Match;
 
@@ -15,6 +16,7 @@ use crate::environment::Environment;
 use crate::error::{CommandError, CommandResult, usage};
 use crate::format::{Format, FormatOptions, Wanted, hand_out};
 use crate::known::Known;
+use crate::loaded::loaded_ids;
 use crate::selection::Which;
 use crate::ui::Ui;
 use crate::{duration, interrupt, on_demand};
@@ -60,6 +62,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     lexical: bool,
 
+    /// Leave out what this session was handed out already, which `shelf loaded` lists
+    #[arg(long)]
+    exclude_loaded: bool,
+
     /// Wait, at most this long, for servers that are not known yet; where no shelf runs, one is started to ask them [without TIME: 2m]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "2m", value_parser = duration::parse_positive)]
     wait: Option<Duration>,
@@ -72,7 +78,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn search(&self) -> Search {
+    fn search(&self, exclude: Vec<EntryId>) -> Search {
         let wait = self.wait.unwrap_or_default().as_millis();
         Search {
             words: self.words.join(" "),
@@ -80,14 +86,19 @@ impl Arguments {
             kind: self.kind.map(Into::into),
             server: self.server.clone(),
             lexical: self.lexical,
-            exclude: Vec::new(),
+            exclude,
             wait_ms: u64::try_from(wait).unwrap_or(u64::MAX),
         }
     }
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
-    let search = arguments.search();
+    let exclude = if arguments.exclude_loaded {
+        loaded_ids(environment, None)?
+    } else {
+        Vec::new()
+    };
+    let search = arguments.search(exclude);
     if search.words.trim().is_empty() {
         return Err(usage("there are no words to look for").into());
     }
@@ -124,6 +135,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         }
     }
     if answer.matches.is_empty() {
+        if !search.exclude.is_empty() {
+            ui.note("what this session was handed out already is left out; shelf loaded lists it");
+        }
         let place = known.place();
         let around = report::Around {
             place: place.as_deref(),

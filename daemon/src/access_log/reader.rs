@@ -5,6 +5,7 @@
 
 mod chain;
 mod line;
+mod loads;
 mod merge;
 mod scans;
 #[cfg(test)]
@@ -17,9 +18,11 @@ use skills::entry_id::EntryId;
 use skills::problem::Problem;
 
 pub use self::line::{Line, Shown};
+pub use self::loads::loads;
 use self::merge::Merge;
 pub use self::scans::ScanRule;
 use self::scans::Scans;
+use super::record::EventName;
 use super::writer::FLUSH_AFTER;
 
 /// How late a line may be written; so long [`Follow`] waits before it takes the order for settled.
@@ -37,6 +40,8 @@ pub struct Filter {
     pub entry: Option<EntryId>,
     /// Only this session.
     pub session: Option<String>,
+    /// Only these events; all of them when there are none.
+    pub events: Vec<EventName>,
     /// Not the lines that are part of a sweep.
     pub no_scans: bool,
 }
@@ -58,6 +63,7 @@ impl Filter {
                 .entry
                 .as_ref()
                 .is_none_or(|entry| line.record.entry.as_ref() == Some(entry))
+            && (self.events.is_empty() || self.events.contains(&line.record.event))
             && !(self.no_scans && line.scan)
     }
 }

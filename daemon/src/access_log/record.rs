@@ -28,6 +28,8 @@ pub enum EventName {
     Show,
     /// `shelf search`.
     Search,
+    /// A definition was handed out to a session.
+    Load,
     /// `shelf call`.
     Call,
     /// Opens were not logged, since they came faster than they could be written.
@@ -45,6 +47,7 @@ impl EventName {
             Self::Open => "open",
             Self::Show => "show",
             Self::Search => "search",
+            Self::Load => "load",
             Self::Call => "call",
             Self::Dropped => "dropped",
             Self::Other => "other",
@@ -63,6 +66,9 @@ pub struct Record {
     /// The entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntryId>,
+    /// Which version of its definition was handed out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
     /// The path relative to the mount point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -128,6 +134,11 @@ impl Record {
             Event::Show { entry } => {
                 record.event = EventName::Show;
                 record.entry = Some(entry);
+            }
+            Event::Load { entry, hash } => {
+                record.event = EventName::Load;
+                record.entry = Some(entry);
+                record.hash = hash;
             }
             Event::Search { words, matches } => {
                 record.event = EventName::Search;

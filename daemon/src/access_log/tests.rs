@@ -320,3 +320,23 @@ fn what_a_full_disk_took_is_counted() {
     let problem = shared.problem.lock().unwrap().clone().unwrap();
     assert!(problem.to_string().contains("No space left"), "{problem}");
 }
+
+#[tokio::test]
+async fn what_is_waited_for_is_in_the_file_however_much_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = AccessLog::open(directory.path(), "one", LogOptions::default()).unwrap();
+    log.try_record(caller(), opened("first"));
+    let count = super::QUEUE + 100;
+    let load = |number| Event::Load {
+        entry: EntryId::tool("s", &format!("{number}")),
+        hash: None,
+    };
+    log.write(&caller(), (0..count).map(load).collect()).await;
+    let lines = read(directory.path());
+    assert_eq!(lines.len(), count + 1);
+    assert_eq!(lines[0].record.path.as_deref(), Some("first"));
+    log.close();
+    // Nobody waits for a log that is closed.
+    log.write(&caller(), vec![load(0)]).await;
+    assert_eq!(read(directory.path()).len(), count + 1);
+}

@@ -109,9 +109,7 @@ impl Writer {
         }
         self.shared.room.close();
         while let Ok(message) = records.try_recv() {
-            if let Message::Record(record) = message {
-                self.take(&record);
-            }
+            self.receive(message);
         }
         self.flush();
         if fs::metadata(&self.path).is_ok_and(|file| file.len() == 0) {
@@ -137,10 +135,18 @@ impl Writer {
 
     /// Takes one message; false when it closes the log.
     fn receive(&mut self, message: Message) -> bool {
-        let Message::Record(record) = message else {
-            return false;
-        };
-        self.take(&record);
+        match message {
+            Message::Record(record) => self.take(&record),
+            Message::Batch(records, done) => {
+                for record in &records {
+                    self.take(record);
+                }
+                self.flush();
+                // Whoever waited may have gone.
+                let _ = done.send(());
+            }
+            Message::Close => return false,
+        }
         if self.buffer.len() >= BUFFER {
             self.flush();
         }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Instant;
 
 use super::proc::{self, Stat};
-use super::{Callers, Generations};
+use super::{Callers, Generations, own_session};
 
 /// A child that is ended with the test.
 struct Ended(Child);
@@ -238,4 +238,15 @@ fn cost() {
     each("an unknown process", &mut || {
         Callers::default().identify(id, 0);
     });
+}
+
+#[test]
+fn this_process_knows_the_session_that_a_daemon_sees_it_in() {
+    let long = "é".repeat(300);
+    assert_eq!(own_session(Some("run 7")).as_deref(), Some("run 7"));
+    assert_eq!(own_session(Some(&long)), Some("é".repeat(256)));
+    let seen = Callers::default().identify(std::process::id(), 0).session;
+    assert!(!seen.is_empty());
+    assert_eq!(own_session(None).as_ref(), Some(&seen));
+    assert_eq!(own_session(Some("")), Some(seen));
 }

@@ -1,16 +1,29 @@
+mod revisions;
+mod sharing;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::json;
+use serde_json::value::to_raw_value;
 use skills::catalog::{FirstSeen, IndexOptions, Snapshot, Sources};
 use skills::entry_id::ServerName;
+use skills::problem::Problem;
 use skills::server::{Definitions, Server, ServerState};
+use skills::tool::Tool;
 use skills::tree::Directory;
 use tempfile::TempDir;
 
+use super::file::{JournalFile, MAX_BYTES};
 use super::{Journal, REMEMBERED, SeenFile};
+
+fn append(journal: &mut Journal, lines: &[String]) -> Result<(), Problem> {
+    let file = JournalFile::open(&journal.place.journal_path());
+    journal.append_to(file, lines)
+}
 
 fn lines(range: std::ops::Range<usize>) -> Vec<String> {
     range.map(|n| format!("+ server/tool{n}")).collect()
@@ -24,11 +37,18 @@ fn undated(line: &str) -> &str {
     line
 }
 
+/// A line of the file without its number and its time.
+fn unnumbered(line: &str) -> &str {
+    let (number, line) = line.split_once(' ').expect("every line is numbered");
+    assert!(number.parse::<u64>().is_ok(), "{number}");
+    undated(line)
+}
+
 #[test]
 fn lines_are_dated_and_read_back() {
     let directory = TempDir::new().expect("a directory");
     let mut journal = Journal::open(&directory.path().join("new"), "x").expect("it opens");
-    journal.append(&lines(0..3)).expect("it is written");
+    append(&mut journal, &lines(0..3)).expect("it is written");
     let written = journal.tail(REMEMBERED);
     let undated: Vec<&str> = written.iter().map(|line| undated(line)).collect();
     assert_eq!(undated, lines(0..3));
@@ -42,8 +62,8 @@ fn lines_are_dated_and_read_back() {
 fn a_torn_last_line_is_dropped() {
     let directory = TempDir::new().expect("a directory");
     let mut journal = Journal::open(directory.path(), "x").expect("it opens");
-    journal.append(&lines(0..2)).expect("it is written");
-    let path = journal.path.clone();
+    append(&mut journal, &lines(0..2)).expect("it is written");
+    let path = journal.place.journal_path();
     let mut file = fs::OpenOptions::new()
         .append(true)
         .open(&path)
@@ -52,9 +72,9 @@ fn a_torn_last_line_is_dropped() {
         .expect("it is torn");
     let mut journal = Journal::open(directory.path(), "x").expect("it opens again");
     assert_eq!(journal.tail(REMEMBERED).len(), 2);
-    journal.append(&lines(2..3)).expect("it is written");
+    append(&mut journal, &lines(2..3)).expect("it is written");
     let text = fs::read_to_string(&path).expect("it is text again");
-    let undated: Vec<&str> = text.lines().map(undated).collect();
+    let undated: Vec<&str> = text.lines().skip(1).map(unnumbered).collect();
     assert_eq!(undated, lines(0..3));
 }
 
@@ -63,28 +83,47 @@ fn it_does_not_grow_for_ever() {
     let directory = TempDir::new().expect("a directory");
     let mut journal = Journal::open(directory.path(), "x").expect("it opens");
     for start in (0..50_000).step_by(1_000) {
-        journal
-            .append(&lines(start..start + 1_000))
-            .expect("it is written");
+        append(&mut journal, &lines(start..start + 1_000)).expect("it is written");
     }
-    let size = fs::metadata(&journal.path).expect("it is there").len();
-    assert!(size <= super::MAX_BYTES, "{size}");
-    assert_eq!(size, journal.size);
-    let text = fs::read_to_string(&journal.path).expect("it is text");
-    let undated: Vec<&str> = text.lines().map(undated).collect();
+    let path = journal.place.journal_path();
+    let size = fs::metadata(&path).expect("it is there").len();
+    assert!(size <= MAX_BYTES, "{size}");
+    assert_eq!(journal.mark.map(|(_, size)| size), Some(size));
+    let text = fs::read_to_string(&path).expect("it is text");
+    let undated: Vec<&str> = text.lines().skip(1).map(unnumbered).collect();
+    assert!(undated.len() > 5_000, "{}", undated.len());
     assert_eq!(undated, lines(50_000 - undated.len()..50_000));
     assert_eq!(journal.tail(usize::MAX).len(), REMEMBERED);
 }
 
-fn snapshot(server: &str) -> Snapshot {
-    let name = ServerName::new(server);
-    let server = Server {
+/// A server with tools, each a name and a description.
+fn server(name: &str, tools: &[(&str, &str)]) -> Arc<Server> {
+    let name = ServerName::new(name);
+    let tools = tools.iter().map(|(tool, description)| {
+        let raw = json!({ "name": tool, "description": description, "inputSchema": {} });
+        let raw = to_raw_value(&raw).expect("it is JSON");
+        Arc::new(Tool::parse(&name, 0, Arc::from(raw)).expect("it is a tool"))
+    });
+    let definitions = Definitions {
+        tools: tools.collect(),
+        ..Definitions::default()
+    };
+    Arc::new(Server {
         name: name.clone(),
         directory: PathBuf::new(),
-        definitions: Some(Arc::new(Definitions::default())),
-    };
+        definitions: Some(Arc::new(definitions)),
+    })
+}
+
+fn snapshot_of(previous: Option<&Snapshot>, servers: &[Arc<Server>]) -> Snapshot {
+    let servers = servers.iter().map(|server| {
+        (
+            server.name.clone(),
+            (Arc::clone(server), ServerState::default()),
+        )
+    });
     let sources = Sources {
-        servers: BTreeMap::from([(name, (Arc::new(server), ServerState::default()))]),
+        servers: servers.collect::<BTreeMap<_, _>>(),
         ..Sources::default()
     };
     struct Epoch;
@@ -93,7 +132,11 @@ fn snapshot(server: &str) -> Snapshot {
             std::time::SystemTime::UNIX_EPOCH
         }
     }
-    Snapshot::build(None, sources, IndexOptions::default(), &mut Epoch)
+    Snapshot::build(previous, sources, IndexOptions::default(), &mut Epoch)
+}
+
+fn snapshot(name: &str) -> Snapshot {
+    snapshot_of(None, &[server(name, &[])])
 }
 
 #[test]

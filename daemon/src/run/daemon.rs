@@ -23,7 +23,7 @@ use crate::catalog::{self, Done, Snapshots, SourceUpdate, Updates};
 use crate::config::Config;
 use crate::control::{self, Context, Validators};
 use crate::instance;
-use crate::journal::{Journal, SeenFile};
+use crate::journal::{self, Journal, SeenFile};
 use crate::mirror::Mirror;
 use crate::mount::{Mount, MountOptions};
 use crate::protocol::About;
@@ -47,6 +47,7 @@ pub(super) struct Daemon {
     updates: Updates,
     sources: Arc<Sources>,
     log: AccessLog,
+    journal: journal::Place,
     callers: Arc<Callers>,
     /// After how long without a connection it ends when it shows nothing; `None` is never.
     idle: Option<Duration>,
@@ -70,8 +71,9 @@ impl Daemon {
         }
 
         let log = AccessLog::open(&directories.state.join("log"), &about.instance, config.log)?;
-        let kept = directories.state.join("catalogs");
-        let (seen, journal) = (SeenFile::open(&kept, &name)?, Journal::open(&kept, &name)?);
+        let place = journal::Place::below(&directories.state, &name);
+        let seen = SeenFile::open(&place.directory, &name)?;
+        let journal = Journal::open(&place.directory, &name)?;
         let counts = TokenCounts::read(&directories.cache, &name);
         let (updates, snapshots) = catalog::start(config.index, seen, journal, counts)
             .map_err(|error| internal("the catalog's thread could not be started", &error))?;
@@ -99,6 +101,7 @@ impl Daemon {
             updates,
             sources: Arc::new(sources),
             log,
+            journal: place,
             callers: Arc::default(),
             idle: config.daemon.idle,
             shutdown: CancellationToken::new(),
@@ -204,6 +207,7 @@ impl Daemon {
             searcher: self.searcher.clone(),
             servers: self.sources.servers.clone(),
             log: self.log.clone(),
+            journal: self.journal.clone(),
             callers: Arc::clone(&self.callers),
             about: self.about.clone(),
             runtime: runtime.clone(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
-use super::Snapshot;
+use super::{Entry, Snapshot};
 use crate::layout::PlacedServer;
 use crate::server::Definitions;
 use crate::skill::Skill;
@@ -36,6 +36,12 @@ struct KnownServer {
 }
 
 impl Known {
+    /// The servers and their tools, by the names that the mount shows.
+    pub fn servers(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = &str>)> {
+        let servers = self.servers.iter();
+        servers.map(|(name, server)| (name.as_str(), server.tools.keys().map(String::as_str)))
+    }
+
     /// Takes over what a snapshot knows, and gives one line of the journal for each difference, in order of id.
     ///
     /// `before` is the snapshot that was taken over last, if there is one: what the two share is passed over. A server
@@ -165,6 +171,16 @@ fn shorten(hash: &[u8; 32]) -> Digest {
 /// A skill is what its SKILL.md says: files beside it are read from the disk when they are opened.
 fn digest(skill: &Skill) -> Digest {
     shorten(blake3::hash(&skill.text).as_bytes())
+}
+
+impl Entry {
+    /// Tells one version of the definition from another, as the journal does: half of a hash, in hexadecimal.
+    pub fn digest(&self) -> String {
+        match self {
+            Self::Tool { tool, .. } => shorten(&tool.hash),
+            Self::Skill(skill) => digest(skill),
+        }
+    }
 }
 
 /// One line of the journal for each difference of the definitions: `+ id`, `~ id`, `- id`, one line a *server* when a

@@ -113,7 +113,7 @@ fn detail(record: &Record) -> String {
         EventName::Dropped => {
             let _ = write!(text, "{} events were not logged", record.n.unwrap_or(0));
         }
-        EventName::Show | EventName::Other => {}
+        EventName::Show | EventName::Load | EventName::Other => {}
     }
     text
 }

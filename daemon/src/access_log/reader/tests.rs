@@ -1,6 +1,7 @@
 //! The reading end, on files that the tests write.
 
 mod following;
+mod loads;
 mod sweeps;
 
 use std::fs::{self, OpenOptions};

@@ -55,6 +55,7 @@ pub(in crate::control) fn context_and_updates(base: &Path) -> (Context, Updates)
         snapshots,
         servers: Servers::new(surroundings, base.join("servers"), cache, updates.clone()),
         log: AccessLog::open(&base.join("log"), "test", LogOptions::default()).unwrap(),
+        journal: crate::journal::Place::below(base, "test"),
         callers: Arc::default(),
         about: methods::tests::about(),
         runtime: base.join("runtime"),

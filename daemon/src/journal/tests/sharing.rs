@@ -1,0 +1,102 @@
+//! Several daemons of one configuration, and disks that fail.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::{server, snapshot_of, undated};
+use crate::journal::{Journal, Place, REMEMBERED};
+
+fn tail(journal: &Journal) -> Vec<String> {
+    let tail = journal.tail(REMEMBERED);
+    tail.iter().map(|line| undated(line).to_owned()).collect()
+}
+
+fn numbers(journal: &Journal) -> Vec<u64> {
+    let list = journal.place.changes(None).expect("it can be read");
+    list.changes
+        .iter()
+        .map(|change| change.revision.number)
+        .collect()
+}
+
+#[test]
+fn two_daemons_count_what_both_see_once() {
+    let directory = TempDir::new().expect("a directory");
+    let open = || Journal::open(directory.path(), "x").expect("it opens");
+    let (mut one, mut two) = (open(), open());
+    let servers = [server("a", &[]), server("b", &[])];
+    let first = snapshot_of(None, &servers[..1]);
+    assert_eq!(one.record(None, &first), Ok(true));
+    assert_eq!(two.record(None, &first), Ok(false));
+    assert_eq!(tail(&two), ["+ a/ 0 tools"], "it is shown by both");
+    let second = snapshot_of(Some(&first), &servers);
+    assert_eq!(two.record(Some(&first), &second), Ok(true));
+    assert_eq!(one.record(Some(&first), &second), Ok(false));
+    assert_eq!(tail(&one), ["+ a/ 0 tools", "+ b/ 0 tools"]);
+    assert_eq!(tail(&one), tail(&two));
+    assert_eq!(numbers(&one), [1, 2]);
+    assert_eq!(open().record(None, &second), Ok(false));
+}
+
+#[test]
+fn a_state_that_is_deleted_under_a_daemon_begins_anew_and_whole() {
+    let directory = TempDir::new().expect("a directory");
+    let mut journal = Journal::open(directory.path(), "x").expect("it opens");
+    let servers = [server("a", &[]), server("b", &[])];
+    let first = snapshot_of(None, &servers[..1]);
+    journal.record(None, &first).expect("it is written");
+    let before = journal
+        .place
+        .changes(None)
+        .expect("it can be read")
+        .revision;
+    for path in [journal.place.journal_path(), journal.place.known_path()] {
+        fs::remove_file(path).expect("it was there");
+    }
+    let second = snapshot_of(Some(&first), &servers);
+    assert_eq!(journal.record(Some(&first), &second), Ok(true));
+    assert_eq!(tail(&journal), ["+ a/ 0 tools", "+ b/ 0 tools"]);
+    assert!(journal.place.changes(Some(&before)).is_err());
+}
+
+#[test]
+fn what_could_not_be_written_is_shown_and_written_with_the_next_snapshot() {
+    let directory = TempDir::new().expect("a directory");
+    let mut journal = Journal::open(directory.path(), "x").expect("it opens");
+    let servers = [server("a", &[]), server("b", &[])];
+    let first = snapshot_of(None, &servers[..1]);
+    let path = journal.place.journal_path();
+    fs::remove_file(&path).expect("it was there");
+    fs::create_dir(&path).expect("something is in the way");
+    assert!(journal.record(None, &first).is_err());
+    assert_eq!(tail(&journal), ["+ a/ 0 tools"], "in memory");
+    let second = snapshot_of(Some(&first), &servers);
+    assert!(journal.record(Some(&first), &second).is_err());
+    assert_eq!(tail(&journal), ["+ a/ 0 tools", "+ b/ 0 tools"]);
+    fs::remove_dir(&path).expect("it was there");
+    let third = snapshot_of(Some(&second), &servers);
+    assert_eq!(journal.record(Some(&second), &third), Ok(true));
+    assert_eq!(tail(&journal), ["+ a/ 0 tools", "+ b/ 0 tools"], "once");
+    assert_eq!(numbers(&journal), [1, 2]);
+    assert_eq!(journal.record(Some(&third), &third), Ok(false));
+}
+
+#[test]
+fn a_lock_that_nobody_lets_go_of_is_not_waited_for_for_ever() {
+    let directory = TempDir::new().expect("a directory");
+    let mut journal = Journal::open(directory.path(), "x").expect("it opens");
+    let held = super::super::file::lock(directory.path(), false);
+    assert!(held.is_some());
+    let first = snapshot_of(None, &[server("a", &[])]);
+    assert_eq!(journal.record(None, &first), Ok(true));
+    drop(held);
+    let place = Place {
+        directory: directory.path().to_owned(),
+        name: "x".to_owned(),
+    };
+    assert_eq!(
+        place.changes(None).expect("it can be read").changes.len(),
+        1
+    );
+}
