@@ -7,6 +7,7 @@ mod content;
 mod document;
 mod evaluation;
 mod hybrid;
+mod jargon;
 mod lexical;
 mod model;
 mod ranker;

@@ -14,7 +14,8 @@ const NEAREST: usize = 3;
 /// Answers a request over what is searched.
 pub(super) fn answer(content: &Content, unknown: &[UnknownServer], query: &Query<'_>) -> Answer {
     let request = content.request(query.words, query.lexical);
-    let ranks = content.ranker(query.lexical).rank(&request);
+    let ranker = content.ranker(query.lexical);
+    let ranks = ranker.rank(&request);
     let mut ranked: Vec<(&Indexed, Rank)> = content
         .entries
         .iter()
@@ -24,8 +25,13 @@ pub(super) fn answer(content: &Content, unknown: &[UnknownServer], query: &Query
     // Entries are in order of id, and the sort is stable.
     ranked.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
 
-    let mut matching = ranked.iter().filter(|(_, rank)| rank.answers).peekable();
-    let servers = if matching.peek().is_some() {
+    let evidence = ranked.iter().map(|(_, rank)| rank.evidence);
+    let best = evidence.fold(0.0, f32::max);
+    let least = best * ranker.least_share();
+    let matching = ranked
+        .iter()
+        .filter(|(_, rank)| best >= 1.0 && rank.evidence >= least);
+    let servers = if best >= 1.0 {
         servers(content, matching.clone())
     } else {
         nearest(content, &ranked, query)

@@ -21,6 +21,7 @@ const SKILLS: &str = "skills";
 pub(super) struct Content {
     options: SearchOptions,
     keywords: Keywords,
+    jargon: Keywords,
     /// In order of id.
     pub(super) entries: Vec<Indexed>,
     /// The servers whose definitions are known, and `skills`, with what they say of themselves.
@@ -35,7 +36,7 @@ pub(super) struct Indexed {
     pub(super) id: EntryId,
     pub(super) kind: EntryKind,
     pub(super) summary: String,
-    document: Arc<Document>,
+    pub(super) document: Arc<Document>,
 }
 
 impl Content {
@@ -61,6 +62,7 @@ impl Content {
         Arc::new(Self {
             options: options.clone(),
             keywords: Keywords::new(&options.keywords),
+            jargon: Keywords::with_jargon(&options.keywords),
             groups,
             lexical,
             hybrid,
@@ -83,9 +85,11 @@ impl Content {
 
     /// Reads a request for that ranker.
     pub(super) fn request(&self, text: &str, lexical: bool) -> Request {
-        let has_meaning = self.has_meaning() && !lexical;
-        let model = has_meaning.then(Model::shared);
-        Request::read(text, &self.keywords, model)
+        if self.has_meaning() && !lexical {
+            Request::read(text, &self.jargon, Some(Model::shared()))
+        } else {
+            Request::read(text, &self.keywords, None)
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! One document an entry. It is made of definitions and of what the user says of the entry, never of a server's state.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -17,6 +18,10 @@ use crate::tool::Tool;
 
 /// How many words of one text are counted; the longest descriptions that are seen have some thousand.
 const MAX_WORDS: usize = 20_000;
+
+/// How many words of nested parameters are looked at. A schema may describe a whole query language: if all of it counted, the
+/// tool's own few words would be lost among them.
+const MAX_NESTED_WORDS: usize = 30;
 
 /// The searched form of one entry.
 #[derive(Debug)]
@@ -87,20 +92,50 @@ fn says_the_same(server: &Arc<Server>, other: &Arc<Server>) -> bool {
 struct Text {
     words: String,
     length: usize,
+    distinct: HashSet<String>,
+    /// How many words of nested parameters were looked at.
+    nested: usize,
+}
+
+/// How often a text's words count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Count {
+    /// As often as they stand there.
+    Each,
+    /// Not where the entry has them already: they make it findable, and its length, by which BM25 divides, hardly grows.
+    New,
+}
+
+/// Which parameters are meant.
+#[derive(Clone, Copy)]
+enum Level {
+    Own,
+    Nested,
 }
 
 impl Text {
     fn push(&mut self, text: &str) {
+        self.count(text, Count::Each);
+    }
+
+    fn count(&mut self, text: &str, count: Count) {
         for run in words::runs(text) {
-            for word in run.words.iter().chain(&run.whole) {
+            for word in run.words.into_iter().chain(run.whole) {
                 if self.length == MAX_WORDS {
                     return;
+                }
+                if count == Count::New {
+                    self.nested += 1;
+                    if self.nested > MAX_NESTED_WORDS || self.distinct.contains(&word) {
+                        continue;
+                    }
                 }
                 if !self.words.is_empty() {
                     self.words.push(' ');
                 }
-                self.words.push_str(word);
+                self.words.push_str(&word);
                 self.length += 1;
+                self.distinct.insert(word);
             }
         }
     }
@@ -110,36 +145,54 @@ impl Text {
         self.push(&tool.name);
         self.push(tool.title.as_deref().unwrap_or_default());
         self.push(&tool.description);
-        self.parameters(&Json::parse(&tool.input_schema));
+        let schema = Json::parse(&tool.input_schema);
+        self.parameters(&schema, Level::Own);
         let definitions = server.definitions.as_ref();
         let instructions = definitions.and_then(|known| known.instructions.as_deref());
         self.push(instructions.unwrap_or_default());
+        self.parameters(&schema, Level::Nested);
     }
 
-    /// The names of parameters and what is said of them, nested ones too.
-    fn parameters(&mut self, schema: &Json<'_>) {
+    /// The names of parameters and what is said of them: first the tool's own, then those within them.
+    fn parameters(&mut self, schema: &Json<'_>, level: Level) {
+        let Some(Node::Object(properties)) = schema.get("properties").map(Json::node) else {
+            return;
+        };
+        for (name, parameter) in properties {
+            match level {
+                Level::Own => {
+                    self.push(&name.decode());
+                    if let Some(text) = parameter.get("description").and_then(Json::string) {
+                        self.push(&text);
+                    }
+                }
+                Level::Nested => self.nested(parameter),
+            }
+        }
+    }
+
+    fn nested(&mut self, schema: &Json<'_>) {
         match schema.node() {
-            Node::Array(schemas) => schemas.iter().for_each(|schema| self.parameters(schema)),
+            Node::Array(schemas) => schemas.iter().for_each(|schema| self.nested(schema)),
             Node::Object(members) => {
                 for (keyword, value) in members {
                     match (&*keyword.decode(), value.node()) {
-                        ("title" | "description", Node::String(text)) => self.push(&text.decode()),
+                        ("description", Node::String(text)) => {
+                            self.count(&text.decode(), Count::New);
+                        }
                         ("properties", Node::Object(properties)) => {
                             for (name, schema) in properties {
-                                self.push(&name.decode());
-                                self.parameters(schema);
+                                self.count(&name.decode(), Count::New);
+                                self.nested(schema);
                             }
                         }
-                        // Their names are the schema's own, no parameter's.
-                        (
-                            "$defs" | "definitions" | "patternProperties" | "dependentSchemas",
-                            Node::Object(schemas),
-                        ) => schemas
-                            .iter()
-                            .for_each(|(_, schema)| self.parameters(schema)),
+                        // The names in it are the schema's own, no parameter's.
+                        ("patternProperties" | "dependentSchemas", Node::Object(schemas)) => {
+                            schemas.iter().for_each(|(_, schema)| self.nested(schema));
+                        }
                         // Values may look like schemas.
                         ("const" | "default" | "enum" | "example" | "examples", _) => {}
-                        (_, Node::Object(_) | Node::Array(_)) => self.parameters(value),
+                        (_, Node::Object(_) | Node::Array(_)) => self.nested(value),
                         _ => {}
                     }
                 }

@@ -12,6 +12,13 @@ use super::request::Request;
 const WORDS: f32 = 0.4;
 const MEANING: f32 = 0.6;
 
+/// The cosine that is enough by itself. Off-topic requests stay below it: among a thousand entries some have a cosine of 0.4 with
+/// any sentence.
+const ENOUGH: f32 = 0.47;
+/// What all words of the request are worth beside the cosine.
+const COVERAGE: f32 = 0.4;
+const LEAST_SHARE: f32 = 0.4;
+
 /// Words and meaning over the entries of one snapshot.
 #[derive(Debug)]
 pub(super) struct Hybrid {
@@ -42,24 +49,37 @@ impl Ranker for Hybrid {
         let cosines: Vec<f32> = self
             .vectors
             .iter()
-            .map(|vector| vector.as_ref().map_or(0.0, |vector| vector.cosine(meant)))
+            // What points the other way is no less of an answer than what has nothing to do with it.
+            .map(|vector| {
+                vector
+                    .as_ref()
+                    .map_or(0.0, |vector| vector.cosine(meant).max(0.0))
+            })
             .collect();
         let best = found.iter().map(|found| found.score).fold(0.0, f32::max);
-        let (low, high) = cosines
-            .iter()
-            .fold((1.0_f32, -1.0_f32), |(low, high), cosine| {
-                (low.min(*cosine), high.max(*cosine))
-            });
+        let nearest = cosines.iter().copied().fold(0.0, f32::max);
         let share = |value: f32, of: f32| if of > 0.0 { value / of } else { 0.0 };
         let rank = |(found, cosine): (&Found, &f32)| Rank {
-            score: WORDS * share(found.score, best) + MEANING * share(cosine - low, high - low),
-            answers: answers(*found, *cosine),
+            score: WORDS * share(found.score, best) + MEANING * share(*cosine, nearest),
+            evidence: evidence(*found, *cosine),
         };
         found.iter().zip(&cosines).map(rank).collect()
     }
+
+    fn least_share(&self) -> f32 {
+        LEAST_SHARE
+    }
 }
 
-/// Whether an entry has enough of a request to be shown.
-fn answers(found: Found, cosine: f32) -> bool {
-    cosine >= 0.45 || (found.coverage >= 0.34 && cosine >= 0.2)
+/// How much of a request an entry has, measured by what is enough.
+///
+/// Words and meaning make up for each other; an entry that has every word needs no meaning, as it may be made of names that the
+/// model does not know.
+fn evidence(found: Found, cosine: f32) -> f32 {
+    let sum = (cosine + COVERAGE * found.coverage) / ENOUGH;
+    if found.coverage > 0.999 {
+        sum.max(1.0)
+    } else {
+        sum
+    }
 }

@@ -12,8 +12,11 @@ use super::request::Request;
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
-/// The share of what a request asks for that an entry must have, rare words counting more than common ones.
-const MIN_COVERAGE: f32 = 0.34;
+/// The share of what a request asks for that the best entry must have, rare words counting more than common ones. A word that
+/// no entry has counts most, so one common word of a longer request is not enough.
+const ENOUGH: f32 = 0.2;
+/// Without meaning a word in common is all there is to go by.
+const LEAST_SHARE: f32 = 0.25;
 
 /// BM25 over the entries of one snapshot.
 pub(super) struct Lexical {
@@ -100,9 +103,13 @@ impl Ranker for Lexical {
     fn rank(&self, request: &Request) -> Vec<Rank> {
         let rank = |found: Found| Rank {
             score: found.score,
-            answers: found.score > 0.0 && found.coverage >= MIN_COVERAGE,
+            evidence: found.coverage / ENOUGH,
         };
         self.find(request).into_iter().map(rank).collect()
+    }
+
+    fn least_share(&self) -> f32 {
+        LEAST_SHARE
     }
 }
 

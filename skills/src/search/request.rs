@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::jargon::JARGON;
 use super::model::{Model, Vector};
 use super::words::{runs, words};
 
@@ -38,14 +39,20 @@ struct Keyword {
 }
 
 impl Keywords {
+    /// The user's words alone.
     pub(super) fn new(keywords: &BTreeMap<String, Vec<String>>) -> Self {
-        let keywords = keywords.iter().filter_map(|(key, values)| {
-            let key = words(key);
-            let text = values.join(" ");
-            let words = words(&text);
-            (!key.is_empty() && !words.is_empty()).then_some(Keyword { key, words, text })
-        });
+        let keywords = keywords
+            .iter()
+            .filter_map(|(key, values)| Keyword::new(key, &values.join(" ")));
         Self(keywords.collect())
+    }
+
+    /// The user's words, and those that developers share.
+    pub(super) fn with_jargon(keywords: &BTreeMap<String, Vec<String>>) -> Self {
+        let Self(mut all) = Self::new(keywords);
+        let jargon = JARGON.iter();
+        all.extend(jargon.filter_map(|(key, text)| Keyword::new(key, text)));
+        Self(all)
     }
 }
 
@@ -82,6 +89,16 @@ impl Request {
 }
 
 impl Keyword {
+    /// `None` where a side has no word that is searched.
+    fn new(key: &str, text: &str) -> Option<Self> {
+        let (key, words) = (words(key), words(text));
+        (!key.is_empty() && !words.is_empty()).then(|| Self {
+            key,
+            words,
+            text: text.to_owned(),
+        })
+    }
+
     /// Lets its words stand for each place where its key is; whether there is one.
     fn expand(&self, terms: &mut [Term]) -> bool {
         let is_key = |terms: &[Term]| {
