@@ -1,0 +1,33 @@
+//! Calls.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use skills::entry_id::EntryId;
+use skills::problem::Problem;
+
+/// A call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// The tool's id, or a path of it relative to the mount point.
+    pub entry: String,
+    /// The arguments.
+    pub arguments: Map<String, Value>,
+    /// How long it may take in milliseconds; absent for the server's own setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// The answer to `call`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CallReply {
+    /// The tool that was called.
+    pub id: EntryId,
+    /// `isError` of the result.
+    pub is_error: bool,
+    /// The whole result object as the server sent it.
+    pub result: Box<RawValue>,
+    /// Why the arguments were sent without having been checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<Problem>,
+}
