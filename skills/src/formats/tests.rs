@@ -225,8 +225,10 @@ fn the_examples_of_the_readme_are_what_is_printed() {
     };
     let call = CallError {
         tool: "desk/count_text",
-        message: "the argument `txet` is not one of the tool's",
-        hint: Some("the nearest is `text`"),
+        message: "desk/count_text: unknown flag \"--txet\"\narguments of desk/count_text:\n  --text  string, required",
+        hint: Some(
+            "did you mean --text?; an option of shelf itself goes before the id; a call that would work: shelf call desk/count_text --text text",
+        ),
         parameters: Some(&tool.input_schema),
     };
     assert_eq!(*error, call_error(&call));
