@@ -50,8 +50,8 @@ fn is_file_name(words: &str) -> bool {
     !stem.contains(char::is_whitespace) && is_extension
 }
 
-/// Whether it is one of [`TEMPORARY`] and six or eight characters that are no word. One in two hundred random names is one; the
-/// next that is tried is not.
+/// Whether it is one of [`TEMPORARY`] and six or eight characters that are no word. Of random ones few are all lower case
+/// and so taken for a word, and then the next name that is tried is not.
 fn is_temporary(words: &str) -> bool {
     let random = |tail: &str| {
         matches!(tail.len(), 6 | 8)
