@@ -164,6 +164,9 @@ fn nothing_can_be_made_there() {
         fs::remove_file(fixture.path("search/new words")),
         Errno::ROFS,
     );
+    let path = fixture.path("search");
+    let said = fixture.shell(&path, "sed -i s/a/b/ 'new words'; ln -sf x 'new words'");
+    assert_eq!(said.matches("Read-only file system").count(), 2, "{said}");
     // Whatever is words is there already.
     fails(
         fs::create_dir(fixture.path("search/new words")),

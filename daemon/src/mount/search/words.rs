@@ -20,6 +20,10 @@ const PROBED: [&str; 12] = [
     "node_modules",
 ];
 
+/// What the names of temporary files begin with that `sed -i`, `ln -sf` and `mktemp` make beside a file. Were one of them there,
+/// these would try a quarter of a million others before they gave up.
+const TEMPORARY: [&str; 3] = ["Cu", "sed", "tmp"];
+
 /// The longest file extension that is known for one, as in `BUILD.bazel`.
 const EXTENSION: usize = 5;
 
@@ -27,7 +31,10 @@ const EXTENSION: usize = 5;
 pub(super) fn of(name: &OsStr) -> Option<&str> {
     let words = name.to_str()?;
     let begins = words.trim_start().starts_with(char::is_alphanumeric);
-    let is_probed = PROBED.contains(&words) || is_file_name(words) || words.ends_with('~');
+    let is_probed = PROBED.contains(&words)
+        || is_file_name(words)
+        || is_temporary(words)
+        || words.ends_with('~');
     let is_text = !words.contains(char::is_control);
     (begins && is_text && !is_probed).then_some(words)
 }
@@ -41,6 +48,20 @@ fn is_file_name(words: &str) -> bool {
         && extension.chars().all(|c| c.is_ascii_alphanumeric())
         && extension.contains(|c: char| c.is_ascii_alphabetic());
     !stem.contains(char::is_whitespace) && is_extension
+}
+
+/// Whether it is one of [`TEMPORARY`] and six or eight characters that are no word. Of random ones few are all lower case
+/// and so taken for a word, and then the next name that is tried is not.
+fn is_temporary(words: &str) -> bool {
+    let random = |tail: &str| {
+        matches!(tail.len(), 6 | 8)
+            && tail.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && !tail.chars().all(|c| c.is_ascii_lowercase())
+    };
+    let mut tails = TEMPORARY
+        .iter()
+        .filter_map(|begin| words.strip_prefix(begin));
+    tails.any(random)
 }
 
 #[cfg(test)]
@@ -67,6 +88,10 @@ mod tests {
             "head",
             "create-issue_now",
             "user@example",
+            "Customer",
+            "sedentary",
+            "listIssues",
+            "tmp files",
         ] {
             assert_eq!(of(OsStr::new(name)), Some(name), "{name}");
         }
@@ -94,6 +119,9 @@ mod tests {
             "BUILD.bazel",
             "Makefile",
             "create issue~",
+            "sederPLs7",
+            "CuAb12cd",
+            "tmp3k_x81qz",
             "~",
             "#create issue#",
             "$RECYCLE.BIN",
