@@ -30,7 +30,9 @@ impl Server {
             .flatten()
             .map(|text| summarize(text))
             // A title that only repeats the name says nothing that its line does not say already.
-            .find(|summary| !summary.is_empty() && !summary.eq_ignore_ascii_case(self.name.as_str()))
+            .find(|summary| {
+                !summary.is_empty() && !summary.eq_ignore_ascii_case(self.name.as_str())
+            })
             .unwrap_or_default()
     }
 }

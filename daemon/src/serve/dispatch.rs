@@ -12,10 +12,11 @@ use skills::problem::{Problem, ProblemKind};
 use super::calling::{self, Called};
 use super::eras::{self, Era, Introduction};
 use super::message::{self, Fault, Id, Message, Params, code};
+use super::results::Form;
 use super::running::{NotBegun, Running, Ticket};
 use super::tools::{self, CallArguments, SearchArguments};
 use super::writer::Writer;
-use super::{Connection, Shelf, results, searching};
+use super::{Connection, Shelf, searching};
 use crate::protocol::Progress;
 
 /// How long a request may go on after the client's last message: who writes some lines and closes still gets the answers to what is
@@ -31,6 +32,7 @@ pub(super) struct Server {
     shelf: Arc<dyn Shelf>,
     running: Arc<Running>,
     introduction: Introduction,
+    server_info: Arc<str>,
     is_initialized: AtomicBool,
 }
 
@@ -66,11 +68,13 @@ impl Server {
         version: &str,
         instructions: String,
     ) -> Self {
+        let introduction = Introduction::new(version, instructions);
         Self {
             writer: Arc::new(Writer::new(output)),
             shelf,
             running: Arc::default(),
-            introduction: Introduction::new(version, instructions),
+            server_info: introduction.server_info().into(),
+            introduction,
             is_initialized: AtomicBool::new(false),
         }
     }
@@ -135,11 +139,13 @@ impl Server {
                     let message = "there is only one page, so no cursor leads to another";
                     return Err(Fault::new(code::INVALID_PARAMS, message));
                 }
-                Ok(Some(eras::tool_list(&tools::definitions(), era)))
+                let (tools, freshness) = (tools::definitions(), eras::freshness(era));
+                let list = format!(r#"{{"tools":{tools}{freshness}}}"#);
+                Ok(Some(self.form(era).completed(&list, &[])))
             }
             "tools/call" => {
                 let era = eras::of(params, is_initialized)?;
-                self.begin(id, era, params)
+                self.begin(id, self.form(era), params)
             }
             other => Err(Fault::new(
                 code::METHOD_NOT_FOUND,
@@ -148,7 +154,14 @@ impl Server {
         }
     }
 
-    fn begin(&self, id: &Id, era: Era, params: &Params) -> Result<Option<String>, Fault> {
+    fn form(&self, era: Era) -> Form {
+        Form {
+            era,
+            server_info: Arc::clone(&self.server_info),
+        }
+    }
+
+    fn begin(&self, id: &Id, form: Form, params: &Params) -> Result<Option<String>, Fault> {
         let asked: CallParams<'_> = params.read()?;
         let arguments = asked.arguments;
         let work = match asked.name.as_str() {
@@ -167,29 +180,25 @@ impl Server {
         };
         let work = match work {
             Ok(work) => work,
-            Err(problem) => return Ok(Some(refusal(&problem, era))),
+            Err(problem) => return Ok(Some(form.problem(&problem))),
         };
         let token = asked.meta.and_then(|meta| meta.progress_token);
         let task = Task {
             id: id.clone(),
-            era,
+            form: form.clone(),
             progress_token: token.and_then(|raw| serde_json::from_str(raw.get()).ok()),
             writer: Arc::clone(&self.writer),
             shelf: Arc::clone(&self.shelf),
         };
         match self.running.begin(id, |ticket| task.run(work, ticket)) {
             Ok(()) => Ok(None),
-            Err(NotBegun::Busy(problem)) => Ok(Some(refusal(&problem, era))),
+            Err(NotBegun::Busy(problem)) => Ok(Some(form.problem(&problem))),
             Err(NotBegun::SameId) => Err(Fault::new(
                 code::INVALID_REQUEST,
                 "another request with this id is being worked on",
             )),
         }
     }
-}
-
-fn refusal(problem: &Problem, era: Era) -> String {
-    results::text(&results::explanation(problem), true, era)
 }
 
 /// What a request asks for.
@@ -201,7 +210,7 @@ enum Work {
 /// A request that is worked on.
 struct Task {
     id: Id,
-    era: Era,
+    form: Form,
     progress_token: Option<Value>,
     writer: Arc<Writer>,
     shelf: Arc<dyn Shelf>,
@@ -212,15 +221,15 @@ impl Task {
         let result = match work {
             Work::Search(asked) => self
                 .search(&asked, ticket)
-                .map(|text| results::text(&text, false, self.era)),
+                .map(|text| self.form.text(&text, false)),
             Work::Call(asked) => self.call(asked, ticket).map(|called| match called {
-                Called::Result(raw) => results::passed_through(&raw, self.era),
-                Called::Skill(text) => results::text(&text, false, self.era),
+                Called::Result(raw) => self.form.passed_through(&raw),
+                Called::Skill(text) => self.form.text(&text, false),
             }),
         };
         // Whoever cancelled a request gets no answer to it.
         if ticket.may_answer() {
-            let result = result.unwrap_or_else(|problem| refusal(&problem, self.era));
+            let result = result.unwrap_or_else(|problem| self.form.problem(&problem));
             self.writer.result(&self.id, &result);
         }
     }

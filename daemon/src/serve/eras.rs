@@ -15,6 +15,9 @@ const SELF_CONTAINED: &str = "2026-07-28";
 /// Those that open with `initialize`, the newest last.
 const INITIALIZED: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
+/// The key in `_meta` by which a result says who made it.
+pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
 /// How long a client may keep what is the same for the life of this process, in milliseconds.
 const FRESH_MS: u64 = 3_600_000;
 
@@ -104,6 +107,11 @@ impl Introduction {
         }
     }
 
+    /// Who this server is, as JSON.
+    pub(super) fn server_info(&self) -> String {
+        self.info.to_string()
+    }
+
     /// The answer to `initialize`: the revision that was asked for, else the newest of those that open so.
     pub(super) fn initialize(&self, params: &Params) -> Result<Value, Fault> {
         #[derive(Deserialize)]
@@ -135,17 +143,15 @@ impl Introduction {
             "ttlMs": FRESH_MS,
             // It names the user's own servers.
             "cacheScope": "private",
-            "_meta": { "io.modelcontextprotocol/serverInfo": self.info },
+            "_meta": { SERVER_INFO: self.info },
         }))
     }
 }
 
-/// The answer to `tools/list`; `tools` is the list as JSON.
-pub(super) fn tool_list(tools: &str, era: Era) -> String {
+/// What the answer to `tools/list` has beside the list: it never changes.
+pub(super) fn freshness(era: Era) -> String {
     match era {
-        Era::Initialized => format!(r#"{{"tools":{tools}}}"#),
-        Era::SelfContained => format!(
-            r#"{{"resultType":"complete","tools":{tools},"ttlMs":{FRESH_MS},"cacheScope":"public"}}"#
-        ),
+        Era::Initialized => String::new(),
+        Era::SelfContained => format!(r#","ttlMs":{FRESH_MS},"cacheScope":"public""#),
     }
 }

@@ -1,66 +1,75 @@
 //! The results of the two tools, as JSON on one line.
 
-use serde::Deserialize;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use serde::de::IgnoredAny;
 use serde_json::json;
 use serde_json::value::RawValue;
 use skills::problem::Problem;
 
-use super::eras::Era;
+use super::eras::{Era, SERVER_INFO};
 
-/// A result of our own.
-pub(super) fn text(text: &str, is_error: bool, era: Era) -> String {
-    let mut result = json!({ "content": [{ "type": "text", "text": text }] });
-    if is_error {
-        result["isError"] = true.into();
-    }
-    if era == Era::SelfContained {
-        result["resultType"] = "complete".into();
-    }
-    result.to_string()
+/// How the results of a request are written.
+#[derive(Clone, Debug)]
+pub(super) struct Form {
+    /// Which rules they follow.
+    pub(super) era: Era,
+    /// Who this server is, as JSON.
+    pub(super) server_info: Arc<str>,
 }
 
-/// What was wrong and what to do about it.
-pub(super) fn explanation(problem: &Problem) -> String {
-    match &problem.hint {
-        Some(hint) => format!("{problem}\n{hint}"),
-        None => problem.to_string(),
+impl Form {
+    /// A result of our own.
+    pub(super) fn text(&self, text: &str, is_error: bool) -> String {
+        let mut result = json!({ "content": [{ "type": "text", "text": text }] });
+        if is_error {
+            result["isError"] = true.into();
+        }
+        self.completed(&result.to_string(), &[])
     }
-}
 
-/// The result of a tool as its server sent it. Only what the client's revision can't do without is added in front, where the server,
-/// which may be of the other era, left it out.
-pub(super) fn passed_through(result: &RawValue, era: Era) -> String {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Known {
-        result_type: Option<IgnoredAny>,
-        content: Option<IgnoredAny>,
+    /// A problem as a result: what was wrong and what to do about it.
+    pub(super) fn problem(&self, problem: &Problem) -> String {
+        let said = match &problem.hint {
+            Some(hint) => format!("{problem}\n{hint}"),
+            None => problem.to_string(),
+        };
+        self.text(&said, true)
     }
-    let raw = result.get();
-    let mut added = Vec::new();
-    // One in which a key stands twice is passed on as it is: the client may know what to make of it.
-    if let Ok(known) = serde_json::from_str::<Known>(raw) {
-        if known.result_type.is_none() && era == Era::SelfContained {
-            added.push(r#""resultType":"complete""#);
-        }
-        if known.content.is_none() {
-            added.push(r#""content":[]"#);
-        }
+
+    /// The result of a tool as its server sent it, but for what [`Form::completed`] adds.
+    pub(super) fn passed_through(&self, result: &RawValue) -> String {
+        // Outside of strings, where alone they can stand, these are white space; on the wire they would end the message.
+        self.completed(
+            &result.get().replace(['\n', '\r'], " "),
+            &[("content", "[]")],
+        )
     }
-    // Outside of strings, where alone they can stand, these are white space; on the wire they would end the message.
-    let raw = raw.replace(['\n', '\r'], " ");
-    match raw.strip_prefix('{') {
-        Some(members) if !added.is_empty() => {
-            let added = added.join(",");
-            let comma = if members.trim_ascii_start().starts_with('}') {
-                ""
-            } else {
-                ","
-            };
-            format!("{{{added}{comma}{members}")
+
+    /// Adds in front what the client's revision asks of a result, and what else is `needed`, where it is not there: the server of a tool
+    /// may be of the other era. All else stays as it was written.
+    pub(super) fn completed(&self, result: &str, needed: &[(&str, &str)]) -> String {
+        // A result in which a key stands twice is a map all the same. Nothing is added to what is none.
+        let Ok(known) = serde_json::from_str::<HashMap<Cow<'_, str>, IgnoredAny>>(result) else {
+            return result.to_owned();
+        };
+        let meta = format!(r#"{{"{SERVER_INFO}":{}}}"#, self.server_info);
+        let of_era = [("resultType", r#""complete""#), ("_meta", &*meta)];
+        let of_era = of_era.iter().filter(|_| self.era == Era::SelfContained);
+        let added: Vec<_> = of_era
+            .chain(needed)
+            .filter(|(key, _)| !known.contains_key(*key))
+            .map(|(key, value)| format!(r#""{key}":{value}"#))
+            .collect();
+        match result.strip_prefix('{') {
+            Some(members) if !added.is_empty() => {
+                let comma = if known.is_empty() { "" } else { "," };
+                format!("{{{}{comma}{members}", added.join(","))
+            }
+            _ => result.to_owned(),
         }
-        _ => raw,
     }
 }
 
@@ -69,20 +78,29 @@ mod tests {
     use serde_json::value::RawValue;
     use serde_json::{Value, json};
 
-    use super::{Era, passed_through, text};
+    use super::{Era, Form};
+
+    fn form(era: Era) -> Form {
+        Form {
+            era,
+            server_info: r#"{"name":"me"}"#.into(),
+        }
+    }
 
     fn passed(raw: &str, era: Era) -> String {
         let raw: Box<RawValue> = serde_json::from_str(raw).unwrap();
-        passed_through(&raw, era)
+        form(era).passed_through(&raw)
     }
+
+    const META: &str = r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"me"}}"#;
 
     #[test]
     fn the_bytes_of_a_server_stay_as_they_are() {
         let odd = r#"{"content":[{"type":"hologram","depth":1e3}],"structuredContent":{"n":123456789012345678901234567890,"b":1,"a":0.10},"x":"\u00e9"}"#;
         assert_eq!(passed(odd, Era::Initialized), odd);
-        let expected = format!(r#"{{"resultType":"complete",{}"#, &odd[1..]);
+        let expected = format!(r#"{{"resultType":"complete",{META},{}"#, &odd[1..]);
         assert_eq!(passed(odd, Era::SelfContained), expected);
-        let modern = r#"{"content":[],"resultType":"complete"}"#;
+        let modern = r#"{"content":[],"resultType":"complete","_meta":{}}"#;
         assert_eq!(passed(modern, Era::SelfContained), modern);
         assert_eq!(passed(modern, Era::Initialized), modern);
     }
@@ -90,9 +108,9 @@ mod tests {
     #[test]
     fn what_a_client_needs_is_there() {
         assert_eq!(passed("{}", Era::Initialized), r#"{"content":[]}"#);
-        let both: Value = serde_json::from_str(&passed("{ }", Era::SelfContained)).unwrap();
-        assert_eq!(both, json!({ "resultType": "complete", "content": [] }));
-        let twice = r#"{"content":[],"content":[]}"#;
+        let all = format!(r#"{{"resultType":"complete",{META},"content":[] }}"#);
+        assert_eq!(passed("{ }", Era::SelfContained), all);
+        let twice = r#"{"content":[],"content":[],"_meta":null,"resultType":"complete"}"#;
         assert_eq!(passed(twice, Era::SelfContained), twice);
     }
 
@@ -103,6 +121,8 @@ mod tests {
         assert!(!one.contains(['\n', '\r']), "{one}");
         let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         assert_eq!(value(&one), value(pretty));
-        assert!(!text("a\nb", true, Era::SelfContained).contains('\n'));
+        let own = form(Era::Initialized).text("a\nb", true);
+        let expected = json!({ "content": [{ "type": "text", "text": "a\nb" }], "isError": true });
+        assert_eq!((value(&own), own.contains('\n')), (expected, false));
     }
 }

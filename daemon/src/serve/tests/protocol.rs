@@ -227,5 +227,7 @@ fn results_of_the_newer_era_say_what_they_are() {
         let result = client.request("tools/call", params);
         assert_eq!(result["resultType"], "complete", "{result}");
         assert!(result["content"].is_array(), "{result}");
+        let info = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
+        assert_eq!(info["name"], "toolshelf", "{result}");
     }
 }
