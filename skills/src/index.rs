@@ -3,6 +3,8 @@
 //! An index is made from definitions and from what the user says of them. No function that makes one can be given a
 //! server's state.
 
+#[cfg(test)]
+mod fixtures;
 mod group;
 mod overview;
 #[cfg(test)]

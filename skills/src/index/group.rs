@@ -125,7 +125,8 @@ impl Group {
                 let mut described = bare.clone();
                 if !about.is_empty() {
                     described.push_str(" — ");
-                    described.push_str(about);
+                    // What follows is a colon.
+                    described.push_str(about.trim_end_matches('.'));
                 }
                 let names = lines.iter().map(|line| match is_headed {
                     true => last_part(&line.id),

@@ -260,3 +260,6 @@ fn rest(groups: usize, entries: usize) -> String {
 fn unfit(pinned: usize) -> String {
     format!("… and {pinned} more pinned entries, for which the budget has no room: grep ALL.md\n")
 }
+
+#[cfg(test)]
+mod tests;
