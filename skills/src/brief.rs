@@ -60,11 +60,9 @@ mod tests {
     use super::brief;
 
     #[test]
-    fn it_is_short_and_names_the_place_once() {
+    fn it_names_the_place_once() {
         let text = brief(Path::new("/mnt/tools"));
         assert_eq!(text.matches("`/mnt/tools`").count(), 1, "{text}");
-        // 170 tokens (o200k), counted once; a token is not less than three bytes of such a text.
-        assert!(text.len() < 800, "{}", text.len());
         assert_eq!(text, brief(Path::new("/mnt/tools")));
     }
 

@@ -1,9 +1,11 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::fixtures::{O200k, lines, server_group, skills_group};
 use super::texts::README;
 use super::{Group, Kind, Line, TokenCounter, Tokens, all, of_entries, server, status};
+use crate::brief::brief;
 use crate::entry_id::{EntryId, ServerName};
+use crate::search_page;
 use crate::server::{Definitions, Phase, Server, ServerState};
 
 #[test]
@@ -78,13 +80,17 @@ fn an_entry_without_a_summary_is_its_id_alone() {
 }
 
 #[test]
-fn the_readme_is_short() {
+fn what_every_agent_is_to_read_is_short() {
     let o200k = O200k(tiktoken::encoding::o200k_base());
-    assert!(
-        o200k.count(README) <= Some(200),
-        "{:?}",
-        o200k.count(README)
-    );
+    let brief = brief(Path::new("/home/somebody/.local/share/toolshelf/tools"));
+    for (name, text, most) in [
+        ("README.md", README, 200),
+        ("search/README.md", search_page::README, 100),
+        ("brief", &brief, 200),
+    ] {
+        let count = o200k.count(text).unwrap();
+        assert!(count <= most, "{name}: {count}");
+    }
 }
 
 #[test]
