@@ -80,7 +80,7 @@ fn snapshot(server: &str) -> Snapshot {
     let name = ServerName::new(server);
     let server = Server {
         name: name.clone(),
-        directory: PathBuf::new(),
+        directory: Some(PathBuf::new()),
         definitions: Some(Arc::new(Definitions::default())),
     };
     let sources = Sources {
