@@ -10,6 +10,7 @@ mod alone;
 mod calling;
 mod catalog;
 mod changes;
+mod conformance;
 mod corpus;
 mod embedding;
 mod guard;
