@@ -152,7 +152,7 @@ class Handler(BaseHTTPRequestHandler):
         if OPTIONS.page:
             return self.plain(200, "text/html", "<html>Welcome</html>")
         if OPTIONS.token and self.headers.get("Authorization") != "Bearer " + OPTIONS.token:
-            challenge = 'Bearer realm="the \x1b[31mvault", resource_metadata="https://example.org/.well-known/x"'
+            challenge = 'Bearer realm="the \tvault", resource_metadata="https://example.org/.well-known/x"'
             return self.plain(401, "text/plain", "no", WWW_Authenticate=challenge)
         for status in OPTIONS.status:
             rpc, code = status.split("=")

@@ -38,7 +38,8 @@ fn url_and_headers_are_expanded() {
 fn what_can_not_be_connected_to_is_named_and_no_secret_is() {
     for (url, headers, words) in [
         ("${NONE}", &[][..], "variable `NONE` in `url` is not set"),
-        ("example.org/mcp", &[], "neither http:// nor https://"),
+        ("example.org/mcp", &[], "`url` is no URL"),
+        ("/mcp", &[], "neither http:// nor https://"),
         ("ftp://example.org/", &[], "neither http:// nor https://"),
         ("https://", &[], "`url` is no URL"),
         ("https://a b/", &[], "`url` is no URL"),

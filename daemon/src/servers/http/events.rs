@@ -25,6 +25,8 @@ pub(super) enum Event {
 pub(super) struct Events {
     limit: usize,
     line: Vec<u8>,
+    /// Whether the line that is being read is empty so far.
+    is_blank: bool,
     data: Option<Vec<u8>>,
     /// The bytes of the event that is being read.
     bytes: usize,
@@ -48,6 +50,7 @@ impl Events {
         Self {
             limit,
             line: Vec::new(),
+            is_blank: true,
             data: None,
             bytes: 0,
             after_return: false,
@@ -76,34 +79,39 @@ impl Events {
 
     /// Takes the next bytes of the stream.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            let after_return = std::mem::replace(&mut self.after_return, byte == b'\r');
-            match byte {
-                b'\n' if after_return => {}
-                b'\n' | b'\r' => self.end_line(),
-                _ => {
-                    self.bytes += 1;
-                    // What is over the limit is counted, and kept no more.
-                    if self.bytes <= self.limit {
-                        self.line.push(byte);
-                    }
-                }
+        let mut rest = bytes;
+        while let Some(&first) = rest.first() {
+            if std::mem::take(&mut self.after_return) && first == b'\n' {
+                rest = &rest[1..];
+                continue;
             }
+            let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let part = &rest[..end.unwrap_or(rest.len())];
+            self.is_blank &= part.is_empty();
+            self.bytes += part.len();
+            // What is over the limit is counted, and kept no more.
+            if self.bytes <= self.limit {
+                self.line.extend_from_slice(part);
+            }
+            let Some(end) = end else {
+                return;
+            };
+            self.after_return = rest[end] == b'\r';
+            self.end_line();
+            rest = &rest[end + 1..];
         }
     }
 
     fn end_line(&mut self) {
         let line = std::mem::take(&mut self.line);
+        let is_blank = std::mem::replace(&mut self.is_blank, true);
+        if self.bytes > self.limit && !is_blank {
+            // A line that was cut means nothing, but it is not the end of the event.
+            return;
+        }
         let mut line = line.as_slice();
         if std::mem::take(&mut self.at_start) {
             line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
-        }
-        if self.bytes > self.limit {
-            if line.is_empty() {
-                self.end_event();
-            }
-            // A line that was cut means nothing, but it is not the end of the event.
-            return;
         }
         if line.is_empty() {
             return self.end_event();

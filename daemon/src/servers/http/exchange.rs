@@ -55,6 +55,7 @@ pub(super) enum StreamEnd {
 
 /// Sends a request and hands on all that comes back, until the reply was among it.
 pub(super) async fn run(session: &Session, id: i64, message: &Outgoing) -> Result<(), Lost> {
+    let _permit = session.permit().await;
     let reply = session.post(message).await?;
     if !reply.status().is_success() {
         return refused(session, id, reply).await;

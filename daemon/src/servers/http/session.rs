@@ -12,7 +12,7 @@ use hyper::header::{
 };
 use rmcp::model::{JsonRpcMessage, NumberOrString, ServerJsonRpcMessage, ServerResult};
 use skills::tool::Tool;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +28,8 @@ use crate::servers::ticket::Lost;
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
+/// How many requests of one session are under way at once, each on a connection of its own; more of them wait.
+const MAX_EXCHANGES: usize = 64;
 /// How long the end of a session may take to be said.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
@@ -40,6 +42,7 @@ pub(in crate::servers) struct Session {
     pub(super) log: ServerLog,
     incoming: mpsc::Sender<ServerJsonRpcMessage>,
     state: Mutex<State>,
+    permits: Semaphore,
     /// Cancelled when it ends: nothing is sent or received any more.
     pub(super) closed: CancellationToken,
 }
@@ -74,6 +77,7 @@ impl Session {
             log,
             incoming,
             state: Mutex::default(),
+            permits: Semaphore::new(MAX_EXCHANGES),
             closed: CancellationToken::new(),
         }
     }
@@ -124,6 +128,11 @@ impl Session {
         let cancelled = CancellationToken::new();
         self.state().exchanges.insert(id, cancelled.clone());
         cancelled
+    }
+
+    /// Waits until a request may be sent that has a reply.
+    pub(super) async fn permit(&self) -> Option<SemaphorePermit<'_>> {
+        self.permits.acquire().await.ok()
     }
 
     pub(super) fn finish(&self, id: i64) {

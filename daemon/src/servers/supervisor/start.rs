@@ -63,7 +63,11 @@ impl Supervisor {
     /// Starts the process or connects, and once more in the other era where that may help: a server of one era may end, or
     /// answer nonsense, when it is spoken to in the other.
     async fn open(&self, deadline: Instant, log: &ServerLog) -> Result<Connection, Ending> {
-        let mut era = self.remembered_era();
+        let mut era = match self.access {
+            Access::Process(_) => self.remembered_era(),
+            // A probe costs no start there, and what is behind a URL may become another server.
+            Access::Http(_) => None,
+        };
         let mut again = true;
         loop {
             match self.open_in(era, deadline, log).await {
