@@ -20,7 +20,8 @@ listens on (127.0.0.1) to PORT_FILE, and ends when its standard input does.
 
 Tools: echo (text), header (name; what the call carried), drop (breaks its stream off; the reply is had by resuming), cut
 (closes the connection without a reply), gone (closes its stream, which can't be resumed), sleep (seconds), forget (all
-sessions), big (bytes), change (adds a tool and announces it on the GET streams), calls (how many there were).
+sessions), big (bytes), change (adds a tool and announces it on the GET streams), calls (how many there were), peak (how
+many of them ran at once).
 """
 
 import argparse
@@ -58,7 +59,7 @@ LOCK = threading.Lock()
 SESSIONS = set()
 LISTENERS = []
 PENDING = {}
-COUNTS = {"calls": 0, "added": 0, "sessions": 0}
+COUNTS = {"calls": 0, "added": 0, "sessions": 0, "running": 0, "peak": 0}
 
 
 def schema(**properties):
@@ -68,7 +69,7 @@ def schema(**properties):
 def tools():
     known = {"echo": schema(text="string"), "header": schema(name="string"), "sleep": schema(seconds="number")}
     known["big"] = schema(bytes="integer")
-    for name in "drop cut gone forget change calls".split():
+    for name in "drop cut gone forget change calls peak".split():
         known[name] = OBJECT
     for number in range(COUNTS["added"]):
         known[f"added_{number}"] = OBJECT
@@ -204,6 +205,15 @@ class Handler(BaseHTTPRequestHandler):
     def call(self, params, identifier):
         with LOCK:
             COUNTS["calls"] += 1
+            COUNTS["running"] += 1
+            COUNTS["peak"] = max(COUNTS["peak"], COUNTS["running"])
+        try:
+            self.run(params, identifier)
+        finally:
+            with LOCK:
+                COUNTS["running"] -= 1
+
+    def run(self, params, identifier):
         name, arguments = params["name"], params.get("arguments") or {}
         words = ""
         if name == "echo":
@@ -214,6 +224,8 @@ class Handler(BaseHTTPRequestHandler):
             words = self.headers.get("Mcp-Param-Region", "none")
         elif name == "calls":
             words = str(COUNTS["calls"])
+        elif name == "peak":
+            words = str(COUNTS["peak"])
         elif name == "big":
             words = "x" * arguments["bytes"]
         elif name == "sleep":
@@ -314,6 +326,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
+    request_queue_size = 128
     daemon_threads = True
 
     def handle_error(self, *_):

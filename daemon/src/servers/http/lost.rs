@@ -39,10 +39,11 @@ pub(super) fn of_connection(
     if !reasons.contains("certificate") {
         return lost;
     }
-    lost.hint(match roots {
-        Some(fault) => fault,
-        None => "if its certificate is of an authority of your own, name that in SSL_CERT_FILE",
-    })
+    lost.hint(
+        roots.unwrap_or(
+            "if its certificate is of an authority of your own, name that in SSL_CERT_FILE",
+        ),
+    )
 }
 
 /// A reply that is not a success. `has_authorization` says whether the configuration sends one.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use skills::problem::ProblemKind;
 use skills::server::Phase;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::fake_http::FakeHttp;
@@ -148,6 +149,30 @@ async fn calls_of_one_session_run_side_by_side() {
             text = quick => assert_eq!(text, "quick"),
         }
     }
+}
+
+#[tokio::test]
+async fn a_crowd_of_calls_is_answered_on_a_bounded_number_of_connections() {
+    if !python() {
+        return;
+    }
+    let fake = FakeHttp::start(&["--modern"]).await;
+    let shelf = fake.shelf().await;
+    let mut calls = JoinSet::new();
+    for _ in 0..200 {
+        let servers = shelf.servers.clone();
+        calls.spawn(async move {
+            let pause = json!({"seconds": 0.2});
+            call(&servers, "sleep", pause, options()).await
+        });
+    }
+    for result in calls.join_all().await {
+        result.unwrap();
+    }
+    assert_eq!(shelf.text("calls", nothing()).await, "201");
+    let peak: usize = shelf.text("peak", nothing()).await.parse().unwrap();
+    // One of the 64 is the subscription's.
+    assert!((2..=64).contains(&peak), "{peak}");
 }
 
 #[tokio::test]
