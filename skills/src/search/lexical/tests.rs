@@ -17,7 +17,7 @@ fn document(words: &str) -> Document {
     // The names have no word of their own: stop words go.
     let server = Server {
         name: crate::entry_id::ServerName::new("the"),
-        directory: PathBuf::new(),
+        directory: Some(PathBuf::new()),
         definitions: None,
     };
     let entry = Entry::Tool {
