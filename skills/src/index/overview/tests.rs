@@ -84,10 +84,14 @@ fn groups_that_have_no_line_are_counted() {
 /// Every group and entry is shown, counted by its group's line, or counted by the last one.
 fn nothing_is_dropped(text: &str, groups: usize) -> bool {
     let own = |line: &&str| {
-        let beginnings = ["mcp/", "skills/ ", "skills/acme:* "];
-        beginnings
-            .iter()
-            .any(|beginning| line.starts_with(beginning))
+        // A line of names begins like that of its group, and goes on without a count.
+        let is_counted = |beginning: &str| {
+            let rest = line.strip_prefix(beginning);
+            rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+        };
+        line.starts_with("mcp/")
+            || is_counted("skills/ ")
+            || is_counted("skills/acme:* ")
             || line.contains("not known")
     };
     let rest: usize = text

@@ -17,7 +17,17 @@ fn with_own_words(words: Vec<(&str, EntryOptions)>) -> Sources {
 
 #[test]
 fn the_users_summary_pin_and_heading_are_shown() {
+    let long = |id| {
+        let options = EntryOptions {
+            summary: Some("Does what takes many words to say. ".repeat(3)),
+            ..EntryOptions::default()
+        };
+        (id, options)
+    };
     let snapshot = built(with_own_words(vec![
+        // So that the lines of all do not fit the smaller budget below.
+        long("github/list"),
+        long("time/now"),
         (
             "github/create",
             EntryOptions {
