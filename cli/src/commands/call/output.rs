@@ -197,6 +197,7 @@ mod tests {
             id: EntryId("a/b".into()),
             is_error: false,
             result: RawValue::from_string(json.to_owned()).unwrap(),
+            filled: serde_json::Map::new(),
             unchecked: None,
         };
         Content::read(&reply).unwrap()
