@@ -36,7 +36,9 @@ pub(super) async fn call(
         .map_err(|problem| if_ended(context, problem));
 
     let (logged, result_bytes) = match &outcome {
-        Ok(Answered { result, .. }) if result.is_error => (Err(ProblemKind::ToolError), result.raw.get().len()),
+        Ok(Answered { result, .. }) if result.is_error => {
+            (Err(ProblemKind::ToolError), result.raw.get().len())
+        }
         Ok(Answered { result, .. }) => (Ok(()), result.raw.get().len()),
         Err(problem) => (Err(problem.kind), 0),
     };

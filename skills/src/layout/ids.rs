@@ -45,7 +45,11 @@ pub(super) fn allot_servers(names: &[&ServerName]) -> Vec<Allotted> {
         name: OsStr::new(name.as_str()),
         source: OsStr::new("mcp"),
     });
-    allot(&claims.collect::<Vec<_>>(), RESERVED_SERVERS, Ties::NoneKeeps)
+    allot(
+        &claims.collect::<Vec<_>>(),
+        RESERVED_SERVERS,
+        Ties::NoneKeeps,
+    )
 }
 
 pub(super) fn allot_tools(server: &ServerName, names: &[&str]) -> Vec<Allotted> {
@@ -80,5 +84,9 @@ pub(super) fn allot_skills(skills: &[&Arc<Skill>], names: &[OsString]) -> Vec<Al
         name,
         source: skill.found.as_os_str(),
     });
-    allot(&claims.collect::<Vec<_>>(), RESERVED_SKILLS, Ties::FirstKeeps)
+    allot(
+        &claims.collect::<Vec<_>>(),
+        RESERVED_SKILLS,
+        Ties::FirstKeeps,
+    )
 }

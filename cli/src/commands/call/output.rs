@@ -153,7 +153,7 @@ fn print_data(content: &Content, ui: &Ui) -> CommandResult {
 }
 
 /// The structured content, else the only block when it is text and JSON.
-fn data(content: &Content) -> Result<String, Problem> {
+pub(super) fn data(content: &Content) -> Result<String, Problem> {
     if let Some(structured) = &content.structured {
         return Ok(structured.get().to_owned());
     }
