@@ -225,29 +225,28 @@ fn is_flag(word: &str, parameters: &Parameters<'_>) -> bool {
     })
 }
 
-/// The names that a flag may have been meant as: those of the object that its dots lead to, else those of the arguments.
-fn candidates(flag: &str, parameters: &Parameters<'_>) -> Vec<String> {
+/// The flags that one may have been meant as: below the object that its dots lead to, else among the arguments.
+fn meant(flag: &str, parameters: &Parameters<'_>) -> Vec<String> {
     let below = flag.rmatch_indices('.').find_map(|(dot, _)| {
         let holder = &flag[..dot];
         let place = Place::find(parameters, holder, Names::Declared)?;
         let members = place.members(parameters.root())?;
-        let names: Vec<String> = members
-            .names()
-            .map(|name| format!("{holder}.{name}"))
-            .collect();
-        (!names.is_empty()).then_some(names)
+        // What stands before the dot is right, and says nothing of what is meant behind it.
+        let near = nearest(&flag[dot + 1..], members.names());
+        let near = near.iter().map(|name| format!("--{holder}.{name}"));
+        Some(near.collect())
     });
-    below.unwrap_or_else(|| parameters.names().map(str::to_owned).collect())
+    below.unwrap_or_else(|| {
+        let near = nearest(flag, parameters.names());
+        near.iter().map(|name| format!("--{name}")).collect()
+    })
 }
 
 fn unknown(word: &str, parameters: &Parameters<'_>) -> Refusal {
     let flag = word.split_once('=').map_or(word, |(flag, _)| flag);
     let mut hints = Vec::new();
-    let bare = flag.trim_start_matches('-');
-    let names = candidates(bare, parameters);
-    let near = nearest(bare, names.iter().map(String::as_str));
+    let near = meant(flag.trim_start_matches('-'), parameters);
     if !near.is_empty() {
-        let near: Vec<String> = near.iter().map(|name| format!("--{name}")).collect();
         hints.push(format!("did you mean {}?", near.join(" or ")));
     }
     hints.push("an option of shelf itself goes before the id".to_owned());

@@ -88,9 +88,11 @@ impl<'a> Parameters<'a> {
         self.open || (self.all.is_empty() && !self.closed)
     }
 
-    /// What holds of a member that is not declared, where one may be given.
+    /// What holds of a member that is not declared, where one may be given. Beside declared ones only what a schema describes is: that
+    /// others are let through is no sign that a misspelt name was meant.
     pub(super) fn other(&self) -> Option<&Schemas<'a>> {
-        self.takes_others().then_some(&self.others)
+        let is_meant = self.all.is_empty() || self.others.describe();
+        (self.takes_others() && is_meant).then_some(&self.others)
     }
 
     /// The arguments themselves.
@@ -208,6 +210,12 @@ impl<'a> Schemas<'a> {
         } else {
             self.sometimes.push(schema);
         }
+    }
+
+    /// Whether anything is said but that everything may stand there.
+    fn describe(&self) -> bool {
+        let mut all = self.always.iter().chain(&self.sometimes);
+        all.any(|schema| schema.as_object().is_some_and(|schema| !schema.is_empty()))
     }
 
     /// The value that stands for one that is missing; references that lead to it are followed.

@@ -6,7 +6,7 @@ use super::parameters::{Parameters, Schemas};
 use super::schema::{Kind, Root, Shape};
 
 /// How many names lead to a place at most.
-const DEPTH: usize = 32;
+const DEPTH: usize = 16;
 
 /// A place in the arguments, with what the schema allows there.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 mod corpus;
 mod flags;
 mod places;
+mod round_trip;
 mod validation;
 mod values;
 

@@ -130,6 +130,7 @@ fn an_object_takes_names_that_it_does_not_declare_where_its_schema_does() {
         "rows": {"additionalProperties": {"type": "object", "properties": {"n": {"type": "integer"}}}},
         "any": {"type": "object"},
         "closed": {"type": "object", "additionalProperties": false},
+        "open": {"type": "object", "properties": {"name": {}}, "additionalProperties": true},
         "declared": {"type": "object", "properties": {"x": {}}},
     }));
     for (word, value) in [
@@ -145,7 +146,13 @@ fn an_object_takes_names_that_it_does_not_declare_where_its_schema_does() {
         read(&schema, &["--env.A", "x"]),
         Ok(json!({"env": {"A": "x"}}))
     );
-    for word in ["--closed.a=1", "--declared.y=1", "--env.=1", "--sizes.a"] {
+    for word in [
+        "--closed.a=1",
+        "--declared.y=1",
+        "--open.nmae=1",
+        "--env.=1",
+        "--sizes.a",
+    ] {
         read(&schema, &[word]).expect_err(word);
     }
 }
