@@ -90,3 +90,25 @@ pub(super) fn allot_skills(skills: &[&Arc<Skill>], names: &[OsString]) -> Vec<Al
         Ties::FirstKeeps,
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{server_directories, tool_ids};
+    use crate::entry_id::ServerName;
+
+    #[test]
+    fn names_that_are_taken_get_a_suffix_and_others_are_plain() {
+        let names = ["a", "skills", "x/y"].map(ServerName::new);
+        let directories = server_directories(&names.each_ref());
+        assert_eq!((&*directories[0], &*directories[2]), ("a", "x%2Fy"));
+        assert!(directories[1].starts_with("skills~"), "{directories:?}");
+        let ids = tool_ids(&names[0], "a", &["echo", "INDEX", "twice", "twice"]);
+        assert_eq!(ids[0].as_str(), "a/echo");
+        assert!(ids[1].as_str().starts_with("a/INDEX~"), "{ids:?}");
+        assert!(
+            ids[2..]
+                .iter()
+                .all(|id| id.as_str().starts_with("a/twice~"))
+        );
+    }
+}

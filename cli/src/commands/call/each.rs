@@ -10,7 +10,7 @@ use std::thread;
 
 use daemon::client::Client;
 use daemon::protocol::{Call, CallReply};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -87,6 +87,14 @@ pub(super) fn run(
     let (mut running, mut is_end, mut is_interrupted) = (0, false, false);
     let mut failure = None;
     loop {
+        // Asked anew each time: a call that was cancelled may be heard of before the interrupt itself.
+        if !is_interrupted && is_readable(&interrupt) {
+            is_interrupted = true;
+            // Lines that were not begun have no result.
+            for line in waiting.drain(..) {
+                unprinted.remove(&line.number);
+            }
+        }
         while running < each.parallel && !is_interrupted {
             let Some(Line { number, text }) = waiting.pop_front() else {
                 break;
@@ -118,6 +126,7 @@ pub(super) fn run(
             break;
         }
         match events.recv() {
+            Ok(Event::Line(Some(_))) if is_interrupted => {}
             Ok(Event::Line(Some(line))) => {
                 unprinted.insert(line.number, None);
                 waiting.push_back(line);
@@ -128,13 +137,8 @@ pub(super) fn run(
                 unprinted.insert(number, Some(outcome));
                 idle.extend(client.map(|client| *client));
             }
-            Ok(Event::Interrupted) => {
-                is_interrupted = true;
-                // Lines that were not begun have no result.
-                for line in waiting.drain(..) {
-                    unprinted.remove(&line.number);
-                }
-            }
+            // Whether it is so is looked up above.
+            Ok(Event::Interrupted) => {}
             Err(_) => break,
         }
     }
@@ -230,6 +234,16 @@ fn start(
         // Whoever started it has ended when nobody listens.
         let _ = to.send(Event::Done(number, outcome, client));
     });
+}
+
+/// Whether the user wants no more.
+fn is_readable(interrupt: &OwnedFd) -> bool {
+    let mut watched = [PollFd::new(interrupt, PollFlags::IN)];
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    matches!(poll(&mut watched, Some(&at_once)), Ok(1..))
 }
 
 /// Tells when the user wants no more.
