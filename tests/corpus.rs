@@ -1,5 +1,8 @@
 //! Real definitions and real skills, all at once: the folder beside the repository, where it is there.
 
+mod arguments;
+mod values;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;

@@ -7,6 +7,7 @@
 )]
 
 mod alone;
+mod arguments;
 mod briefing;
 mod calling;
 mod catalog;

@@ -3,6 +3,8 @@
 mod brief;
 mod call;
 mod changes;
+mod complete;
+mod completions;
 mod eval;
 mod list;
 mod loaded;
@@ -63,6 +65,9 @@ enum Command {
     Loaded(loaded::Arguments),
     Log(log::Arguments),
     Eval(eval::Arguments),
+    Completions(completions::Arguments),
+    #[command(name = "__complete", hide = true)]
+    Complete(complete::Arguments),
 }
 
 /// Reads the command line and does what it says.
@@ -103,5 +108,7 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::Loaded(arguments) => loaded::run(&arguments, environment, ui),
         Command::Log(arguments) => log::run(&arguments, environment, ui),
         Command::Eval(arguments) => eval::run(&arguments, environment, ui),
+        Command::Completions(arguments) => completions::run(&arguments, ui),
+        Command::Complete(arguments) => complete::run(&arguments, environment, ui),
     }
 }

@@ -167,6 +167,11 @@ impl CachedDefinitions {
         cached
     }
 
+    /// The names of the tools that are known of a server, without reading what the tools are.
+    pub fn tool_names(&self, server: &ServerName) -> Option<Vec<String>> {
+        stored::tool_names(&read(&self.path(server)).ok()?, server)
+    }
+
     fn path(&self, server: &ServerName) -> PathBuf {
         self.directory.join(file_name(server.as_str()))
     }

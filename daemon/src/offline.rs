@@ -2,6 +2,8 @@
 //!
 //! Nothing is started, nothing is written, and nothing is logged.
 
+mod names;
+
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,6 +26,8 @@ use crate::mount_table;
 use crate::protocol::{ChangeList, Changes, Description, ListFilter, Listing, Search};
 use crate::run::{configuration_name, load_config, skill_roots};
 use crate::surroundings::Surroundings;
+
+pub use names::OfflineNames;
 
 /// A shelf that nobody serves.
 #[derive(Debug)]

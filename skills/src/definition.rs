@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 
-pub use self::command::{call_with_file, example_call, quote};
+pub use self::command::{call_with_file, example_arguments, example_call, quote};
 use self::notes::tidy;
 use self::typescript::declarations;
 use crate::entry_id::EntryId;

@@ -1,10 +1,13 @@
 //! `shelf call`.
 
 mod content;
+mod each;
 mod failure;
 mod files;
 mod input;
+mod lines;
 mod output;
+mod sources;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -15,7 +18,7 @@ use daemon::client::{ANSWER, Client};
 use daemon::config::START_TIMEOUT;
 use daemon::protocol::{Call, Describe, Description};
 use serde_json::{Map, Value};
-use skills::arguments::{merge, parse_flags};
+use skills::arguments::{Read, merge, parse_flags};
 use skills::problem::{Problem, ProblemKind};
 
 use crate::duration;
@@ -25,10 +28,15 @@ use crate::selection::{Which, target};
 use crate::ui::Ui;
 use crate::{interrupt, on_demand};
 use content::Content;
+use each::Each;
+use sources::Sources;
 
 /// Call a tool and print its result
 ///
 /// After the ID every flag is the tool's own, by its schema: everything/echo --message hello. Options of shelf stand before the ID.
+///
+/// A dot leads into an object: --filter.state open. An array is JSON, or a flag for each item. @FILE and - as a value stand for the text of a
+/// file and of standard input, @@ for a text that begins with @.
 ///
 /// Where no shelf runs, one is started for the configuration in use. It is mounted nowhere and ends when it has been idle.
 ///
@@ -40,12 +48,28 @@ use content::Content;
     after_help = "Example:\n  \
         shelf call everything/echo --message hello\n  \
         shelf call --timeout 30s --args '{\"a\": 1, \"b\": 2}' everything/get-sum\n  \
+        shelf call --each rows.jsonl --parallel 4 --data everything/get-sum --b 2\n  \
         shelf call everything/echo --help"
 )]
 pub(crate) struct Arguments {
     /// Take the arguments from a JSON object: the text itself, @FILE, or - for standard input
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     args: Option<String>,
+
+    /// Call once for each line of this file (- for standard input), a JSON object of arguments, which goes before those of --args and the flags
+    ///
+    /// Each line gives a line of JSON in the same order: {"line":1,"ok":true,"result":…}, else "ok":false with "error" as well; with --data the
+    /// result is the data alone. A line that fails does not keep the others back; the exit code is that of the first that failed.
+    #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["json", "out", "format"])]
+    each: Option<String>,
+
+    /// With --each, have so many calls under way at a time
+    #[arg(long, value_name = "N", requires = "each", value_parser = clap::value_parser!(u16).range(1..=256))]
+    parallel: Option<u16>,
+
+    /// Say which required arguments were left out and filled with their defaults
+    #[arg(long)]
+    verbose: bool,
 
     /// Give up after this long, reading the arguments included, and cancel the call at the server [default: the server's own setting]
     #[arg(long, value_name = "TIME", value_parser = duration::parse_positive)]
@@ -117,6 +141,13 @@ fn perform(
         .iter()
         .map(|flag| flag.clone().into_string().map_err(|flag| no_text(&flag)))
         .collect::<Result<Vec<_>, _>>()?;
+    let reads_input = |given: &Option<String>| given.as_deref() == Some("-");
+    let taken = match (reads_input(&arguments.each), reads_input(&arguments.args)) {
+        (true, true) => return Err(usage("--each and --args both read standard input").into()),
+        (true, false) => Some("--each"),
+        (false, true) => Some("--args"),
+        (false, false) => None,
+    };
     let started = Instant::now();
     let given = match &arguments.args {
         Some(text) => Some(input::read(text, arguments.timeout)?),
@@ -132,6 +163,7 @@ fn perform(
         .timeout
         .map(|limit| milliseconds(limit).saturating_sub(reading));
 
+    let mut sources = Sources::new(arguments.timeout, taken);
     let from_flags = if flags.is_empty() {
         Map::new()
     } else {
@@ -143,7 +175,7 @@ fn perform(
             };
             client.describe_when_known(&asked, Some(&interrupt))
         };
-        match read_flags(describe, &flags)? {
+        match read_flags(describe, &flags, &mut |origin| sources.read(origin))? {
             Flags::Help(definition) => return Ok(ui.text(&definition)?),
             Flags::Values(values) => values,
         }
@@ -155,6 +187,18 @@ fn perform(
         arguments: values,
         timeout_ms: left,
     };
+    if let Some(file) = &arguments.each {
+        let each = Each {
+            call,
+            file,
+            parallel: arguments.parallel.map_or(1, usize::from),
+            data: arguments.data,
+            verbose: arguments.verbose,
+        };
+        let first = connected.take().expect("the connection was just made");
+        let connect = || which.connect_within(environment, path, patience);
+        return each::run(&each, first, &connect, interrupt, ui);
+    }
     let format = match &arguments.out {
         _ if arguments.json => output::Format::Json,
         _ if arguments.data => output::Format::Data,
@@ -167,6 +211,13 @@ fn perform(
     let reply = client.call(&call, Some(&interrupt), &mut |progress| {
         ui.progress(&output::progress(&progress));
     })?;
+    if arguments.verbose {
+        for (name, value) in &reply.filled {
+            ui.note(&format!(
+                "--{name} was left out: {value}, its default, was sent"
+            ));
+        }
+    }
     if let Some(problem) = &reply.unchecked {
         ui.warning(&format!("the arguments were not checked: {problem}"));
     }
@@ -209,6 +260,7 @@ enum Flags {
 fn read_flags(
     mut describe: impl FnMut(bool) -> Result<Description, Problem>,
     flags: &[String],
+    read: &mut Read<'_>,
 ) -> Result<Flags, Problem> {
     let asks_for_help = flags.iter().any(|flag| flag == "--help");
     let description = describe(false)?;
@@ -217,7 +269,7 @@ fn read_flags(
         // Asked for again, because now somebody reads it, which the log should know.
         return describe(true).map(|Description { text, .. }| Flags::Help(text));
     }
-    parse_flags(&tool, &description.id, flags)
+    parse_flags(&tool, &description.id, flags, read)
         .map(Flags::Values)
         .map_err(|problem| match input::misplaced(&tool, flags) {
             Some(ours) if problem.kind == ProblemKind::Arguments => problem.hint(format!(

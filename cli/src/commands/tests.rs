@@ -26,7 +26,7 @@ fn every_help_is_as_it_was_read_last() {
     command.build();
     let mut help = command.render_long_help().to_string();
     for subcommand in command.get_subcommands_mut() {
-        if subcommand.get_name() == "help" {
+        if subcommand.get_name() == "help" || subcommand.is_hide_set() {
             continue;
         }
         let name = subcommand.get_name().to_owned();

@@ -32,6 +32,36 @@ pub(super) struct Stored {
     tools: Vec<Arc<RawValue>>,
 }
 
+/// What there is to read for the names alone.
+#[derive(Deserialize)]
+struct StoredNames<'a> {
+    format: u32,
+    server: ServerName,
+    #[serde(borrow)]
+    tools: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Named<'a> {
+    name: String,
+    #[serde(borrow, rename = "inputSchema")]
+    input_schema: &'a RawValue,
+}
+
+/// The names of the tools that [`Stored::parse`] would give.
+pub(super) fn tool_names(bytes: &[u8], server: &ServerName) -> Option<Vec<String>> {
+    let stored: StoredNames<'_> = serde_json::from_slice(bytes).ok()?;
+    if stored.format != FORMAT || stored.server != *server {
+        return None;
+    }
+    let named = stored.tools.into_iter().filter_map(|tool| {
+        let named: Named<'_> = serde_json::from_str(tool.get()).ok()?;
+        let is_tool = !named.name.is_empty() && named.input_schema.get().starts_with('{');
+        is_tool.then_some(named.name)
+    });
+    Some(named.collect())
+}
+
 impl Stored {
     pub(super) fn new(
         server: &ServerName,

@@ -66,6 +66,23 @@ fn what_is_stored_is_found_again_byte_for_byte() {
 }
 
 #[test]
+fn the_names_alone_are_those_of_the_tools_that_can_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = stored(&cache(&directory));
+    let names = || cache(&directory).definitions.unwrap().tool_names(&name());
+    assert_eq!(names(), Some(vec!["t".to_owned()]));
+    // Beside tools that the parser leaves out.
+    let text = fs::read_to_string(&path).unwrap();
+    let more = r#""tools":[{"name":"x"},{"name":"","inputSchema":{}},{"inputSchema":{}},{"name":"y","inputSchema":1},"#;
+    fs::write(&path, text.replacen("\"tools\":[", more, 1)).unwrap();
+    assert_eq!(names(), Some(vec!["t".to_owned()]));
+    let cached = cache(&directory).load(&name()).unwrap();
+    assert_eq!(cached.problems.len(), 4);
+    fs::write(&path, "{}").unwrap();
+    assert_eq!(names(), None);
+}
+
+#[test]
 fn another_server_or_configuration_has_its_own() {
     let directory = tempfile::tempdir().unwrap();
     stored(&cache(&directory));

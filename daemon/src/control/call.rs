@@ -12,7 +12,7 @@ use skills::tool::Tool;
 use tokio::sync::mpsc;
 
 use super::connection::Request;
-use super::{Context, Validators, methods};
+use super::{Context, methods};
 use crate::access_log::Event;
 use crate::caller::Caller;
 use crate::gate::{self, Decision};
@@ -26,18 +26,20 @@ pub(super) mod tests;
 pub(super) async fn call(
     context: &Context,
     snapshot: &Snapshot,
-    asked: Call,
+    mut asked: Call,
     request: Request,
 ) -> Result<CallReply, Problem> {
     let (id, entry) = methods::find(snapshot, &asked.entry)?;
     let started = Instant::now();
-    let outcome = attempt(context, &id, entry, &asked, &request)
+    let outcome = attempt(context, &id, entry, &mut asked, &request)
         .await
         .map_err(|problem| if_ended(context, problem));
 
     let (logged, result_bytes) = match &outcome {
-        Ok((result, _)) if result.is_error => (Err(ProblemKind::ToolError), result.raw.get().len()),
-        Ok((result, _)) => (Ok(()), result.raw.get().len()),
+        Ok(Answered { result, .. }) if result.is_error => {
+            (Err(ProblemKind::ToolError), result.raw.get().len())
+        }
+        Ok(Answered { result, .. }) => (Ok(()), result.raw.get().len()),
         Err(problem) => (Err(problem.kind), 0),
     };
     let event = Event::Call {
@@ -49,12 +51,22 @@ pub(super) async fn call(
     };
     context.log.record(request.caller, event).await;
 
-    outcome.map(|(result, unchecked)| CallReply {
+    outcome.map(|answered| CallReply {
         id,
-        is_error: result.is_error,
-        result: result.raw,
-        unchecked,
+        is_error: answered.result.is_error,
+        result: answered.result.raw,
+        filled: answered.filled,
+        unchecked: answered.unchecked,
     })
+}
+
+/// What a call gave, and how its arguments were made ready.
+struct Answered {
+    result: CallResult,
+    /// What was added to the arguments.
+    filled: Map<String, Value>,
+    /// Why the arguments were not checked.
+    unchecked: Option<Problem>,
 }
 
 /// What became of a call that the end of the daemon cut off: its caller interrupted nothing, and no server failed.
@@ -71,17 +83,27 @@ fn if_ended(context: &Context, problem: Problem) -> Problem {
     }
 }
 
-/// Makes the call. Gives beside the result why the arguments were not checked before.
+/// Makes the call. Required arguments that are missing and have a default are added first, so that the log has what was sent.
 async fn attempt(
     context: &Context,
     id: &EntryId,
     entry: Entry,
-    asked: &Call,
+    asked: &mut Call,
     request: &Request,
-) -> Result<(CallResult, Option<Problem>), Problem> {
+) -> Result<Answered, Problem> {
     let (server, tool) = callable(id, entry)?;
-    let unchecked = check(&context.validators, id, &tool, &asked.arguments)?
-        .map(|problem| problem.at_server(server.name.as_str(), Some(&tool.name)));
+    let (filled, unchecked) = match context.validators.get(&tool) {
+        Ok(validator) => {
+            let filled = validator.fill(&mut asked.arguments);
+            validator.check(&tool, id, &asked.arguments)?;
+            (filled, None)
+        }
+        // Then the server judges, which may well know what to make of its own schema.
+        Err(unusable) => {
+            let unusable = unusable.at_server(server.name.as_str(), Some(&tool.name));
+            (Map::new(), Some(unusable))
+        }
+    };
     permit(id, &asked.arguments, &request.caller)?;
     let (progress, received) = mpsc::unbounded_channel();
     let options = CallOptions {
@@ -99,7 +121,11 @@ async fn attempt(
         () = pass_on(received, &request.progress) => running.await,
     };
     match (result, unchecked) {
-        (Ok(result), unchecked) => Ok((result, unchecked)),
+        (Ok(result), unchecked) => Ok(Answered {
+            result,
+            filled,
+            unchecked,
+        }),
         (Err(problem), None) => Err(problem),
         (Err(problem), Some(unchecked)) => Err(with_doubt(problem, &unchecked)),
     }
@@ -136,20 +162,6 @@ fn callable(id: &EntryId, entry: Entry) -> Result<(Arc<Server>, Arc<Tool>), Prob
             format!("`{id}` is a skill, there is nothing to call"),
         )
         .hint(format!("read it: shelf show {id}"))),
-    }
-}
-
-/// Checks the arguments. Where the schema can't be used that is given back and no refusal: then the server judges, which may well
-/// know what to make of its own schema.
-fn check(
-    validators: &Validators,
-    id: &EntryId,
-    tool: &Tool,
-    arguments: &Map<String, Value>,
-) -> Result<Option<Problem>, Problem> {
-    match validators.get(tool) {
-        Ok(validator) => validator.check(tool, id, arguments).map(|()| None),
-        Err(unusable) => Ok(Some(unusable)),
     }
 }
 

@@ -27,6 +27,9 @@ pub struct CallReply {
     pub is_error: bool,
     /// The whole result object as the server sent it.
     pub result: Box<RawValue>,
+    /// The required arguments that were missing and were sent with their defaults.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub filled: Map<String, Value>,
     /// Why the arguments were sent without having been checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchecked: Option<Problem>,

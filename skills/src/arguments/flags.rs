@@ -3,8 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::nearest::nearest;
-use super::parameters::{Parameter, Parameters};
-use super::schema::Kind;
+use super::parameters::Parameters;
+use super::place::{Names, Place};
+use super::schema::{Kind, Root};
+use super::texts::{self, Read, Text};
 use super::value::{self, quoted};
 
 /// Why the words can't be taken.
@@ -28,10 +30,10 @@ impl Refusal {
     }
 }
 
-/// The flags as they were given, each with its texts.
+/// The flags as they were given, each with its words.
 #[derive(Debug)]
-pub(super) struct Flags<'w> {
-    given: Vec<(String, Vec<&'w str>)>,
+pub(super) struct Flags<'a, 'w> {
+    given: Vec<(Place<'a>, Vec<&'w str>)>,
 }
 
 /// What a flag may be without a word of its own.
@@ -42,21 +44,21 @@ struct Takes {
     more: bool,
 }
 
-impl<'w> Flags<'w> {
+impl<'a, 'w> Flags<'a, 'w> {
     /// Finds the flags among the words.
-    pub(super) fn read(words: &'w [String], parameters: &Parameters<'_>) -> Result<Self, Refusal> {
+    pub(super) fn read(words: &'w [String], parameters: &Parameters<'a>) -> Result<Self, Refusal> {
         let mut flags = Self { given: Vec::new() };
         let mut rest = words.iter().map(String::as_str).peekable();
         while let Some(word) = rest.next() {
             let Some(flag) = word.strip_prefix("--").filter(|flag| !flag.is_empty()) else {
                 return Err(not_a_flag(word, parameters));
             };
-            if let Some((parameter, text)) = named(flag, parameters) {
+            if let Some((place, text)) = named(flag, parameters) {
                 let text = match text {
                     Some(text) => text,
                     None => {
                         let next = rest.peek().copied();
-                        match value_after(parameter, next, parameters)? {
+                        match value_after(&place, next, parameters)? {
                             Some(text) => {
                                 rest.next();
                                 text
@@ -65,9 +67,9 @@ impl<'w> Flags<'w> {
                         }
                     }
                 };
-                flags.add(parameter.name, text);
-            } else if let Some(parameter) = negated(flag, parameters) {
-                flags.add(parameter.name, "false");
+                flags.add(place, text);
+            } else if let Some(place) = negated(flag, parameters) {
+                flags.add(place, "false");
             } else {
                 return Err(unknown(word, parameters));
             }
@@ -75,81 +77,132 @@ impl<'w> Flags<'w> {
         Ok(flags)
     }
 
-    /// Turns the texts into values.
+    /// Turns the words into values; `read` gives what a word asks to be read.
     pub(super) fn into_arguments(
         self,
-        parameters: &Parameters<'_>,
+        root: &'a Root,
+        read: &mut Read<'_>,
     ) -> Result<Map<String, Value>, Refusal> {
-        let root = parameters.root();
         let mut arguments = Map::new();
-        for (name, texts) in self.given {
-            let shape = parameters.get(&name).and_then(|known| known.shape(root));
-            let value = value::from_texts(root, &shape, &texts)
+        self.are_apart()?;
+        for (Place { path, shape, .. }, words) in self.given {
+            let name = path.join(".");
+            let texts = words.iter().map(|word| texts::text(word, read));
+            let texts: Vec<Text<'_>> =
+                texts
+                    .collect::<Result<_, _>>()
+                    .map_err(|(why, hint)| Refusal {
+                        message: format!("--{name} {why}"),
+                        hint,
+                    })?;
+            let value = value::of_texts(root, &shape, &texts)
                 .map_err(|fault| Refusal::new(format!("--{name} {fault}")))?;
-            arguments.insert(name, value);
+            put(&mut arguments, &path, value);
         }
         Ok(arguments)
     }
 
-    fn add(&mut self, name: &str, text: &'w str) {
-        match self.given.iter_mut().find(|(known, _)| known == name) {
+    /// Refuses an object that is given whole beside parts of it: which of the two counts would be a guess.
+    fn are_apart(&self) -> Result<(), Refusal> {
+        let paths = || self.given.iter().map(|(place, _)| &place.path);
+        let nested = || paths().filter(|path| path.len() > 1);
+        let both = paths()
+            .find(|whole| nested().any(|part| part.len() > whole.len() && part.starts_with(whole)));
+        both.map_or(Ok(()), |whole| {
+            Err(Refusal::new(format!(
+                "--{} is given as a whole and by its parts; use one of the two",
+                whole.join(".")
+            )))
+        })
+    }
+
+    fn add(&mut self, place: Place<'a>, text: &'w str) {
+        let known = |(known, _): &&mut (Place<'a>, Vec<&'w str>)| known.path == place.path;
+        match self.given.iter_mut().find(known) {
             Some((_, texts)) => texts.push(text),
-            None => self.given.push((name.to_owned(), vec![text])),
+            None => self.given.push((place, vec![text])),
         }
     }
 }
 
-/// The parameter that a flag names, with the text after its `=`.
-fn named<'p, 'w, 'a>(
-    flag: &'w str,
-    parameters: &'p Parameters<'a>,
-) -> Option<(&'p Parameter<'a>, Option<&'w str>)> {
-    if let Some(parameter) = parameters.get(flag) {
-        return Some((parameter, None));
+/// Puts a value where a path leads, which no other path leads through.
+fn put(arguments: &mut Map<String, Value>, path: &[String], value: Value) {
+    match path {
+        [] => {}
+        [name] => {
+            arguments.insert(name.clone(), value);
+        }
+        [name, rest @ ..] => {
+            let member = arguments
+                .entry(name)
+                .or_insert_with(|| Value::Object(Map::new()));
+            if let Some(object) = member.as_object_mut() {
+                put(object, rest, value);
+            }
+        }
     }
-    // A name may hold `=` itself: the longest name that is one wins.
-    flag.rmatch_indices('=').find_map(|(position, _)| {
-        let parameter = parameters.get(&flag[..position])?;
-        Some((parameter, Some(&flag[position + 1..])))
+}
+
+/// The place that a flag names, with the text after its `=`.
+pub(super) fn named<'w, 'a>(
+    flag: &'w str,
+    parameters: &Parameters<'a>,
+) -> Option<(Place<'a>, Option<&'w str>)> {
+    if let Some(place) = Place::find(parameters, flag, Names::Declared) {
+        return Some((place, None));
+    }
+    // A name may hold `=` itself: the longest name that is declared wins. One that is not declared ends at the first.
+    let declared = flag.rmatch_indices('=').find_map(|(position, _)| {
+        let place = Place::find(parameters, &flag[..position], Names::Declared)?;
+        Some((place, Some(&flag[position + 1..])))
+    });
+    declared.or_else(|| {
+        let (name, text) = match flag.split_once('=') {
+            Some((name, text)) => (name, Some(text)),
+            None => (flag, None),
+        };
+        Some((Place::find(parameters, name, Names::Any)?, text))
     })
 }
 
 /// The boolean that `--no-name` is false of.
-fn negated<'p, 'a>(flag: &str, parameters: &'p Parameters<'a>) -> Option<&'p Parameter<'a>> {
-    let parameter = parameters.get(flag.strip_prefix("no-")?)?;
-    takes(parameter, parameters).boolean.then_some(parameter)
+fn negated<'a>(flag: &str, parameters: &Parameters<'a>) -> Option<Place<'a>> {
+    let place = Place::find(parameters, flag.strip_prefix("no-")?, Names::Declared)?;
+    takes(&place).boolean.then_some(place)
 }
 
-fn takes(parameter: &Parameter<'_>, parameters: &Parameters<'_>) -> Takes {
-    let root = parameters.root();
-    let kinds: Option<Vec<Kind>> = parameter
-        .shape(root)
-        .map(|shape| shape.iter().map(|alternative| alternative.kind).collect());
+fn takes(place: &Place<'_>) -> Takes {
     // Where everything is allowed a value must be given: a flag alone could be meant as anything.
-    let Some(kinds) = kinds else {
+    let Some(shape) = &place.shape else {
         return Takes {
             boolean: false,
             null: false,
             more: true,
         };
     };
+    let has = |kind: Kind| shape.iter().any(|alternative| alternative.kind == kind);
     Takes {
-        boolean: kinds.contains(&Kind::Boolean),
-        null: kinds.contains(&Kind::Null),
-        more: kinds
+        boolean: has(Kind::Boolean),
+        null: has(Kind::Null),
+        more: shape
             .iter()
-            .any(|kind| !matches!(kind, Kind::Boolean | Kind::Null)),
+            .any(|known| !matches!(known.kind, Kind::Boolean | Kind::Null)),
     }
+}
+
+/// Whether the word after a flag without `=` is its value whatever it is.
+pub(super) fn awaits_value(place: &Place<'_>) -> bool {
+    !takes(place).boolean
 }
 
 /// The value of a flag that has no `=`: the next word, or nothing for a boolean that stands alone.
 fn value_after<'w>(
-    parameter: &Parameter<'_>,
+    place: &Place<'_>,
     next: Option<&'w str>,
     parameters: &Parameters<'_>,
 ) -> Result<Option<&'w str>, Refusal> {
-    let takes = takes(parameter, parameters);
-    let name = parameter.name;
+    let takes = takes(place);
+    let name = place.path.join(".");
     // A value may begin with `-`, but a word that is a flag of this tool was more likely meant as that.
     let next_flag = next.filter(|word| is_flag(word, parameters));
     if takes.boolean {
@@ -172,12 +225,28 @@ fn is_flag(word: &str, parameters: &Parameters<'_>) -> bool {
     })
 }
 
+/// The flags that one may have been meant as: below the object that its dots lead to, else among the arguments.
+fn meant(flag: &str, parameters: &Parameters<'_>) -> Vec<String> {
+    let below = flag.rmatch_indices('.').find_map(|(dot, _)| {
+        let holder = &flag[..dot];
+        let place = Place::find(parameters, holder, Names::Declared)?;
+        let members = place.members(parameters.root())?;
+        // What stands before the dot is right, and says nothing of what is meant behind it.
+        let near = nearest(&flag[dot + 1..], members.names());
+        let near = near.iter().map(|name| format!("--{holder}.{name}"));
+        Some(near.collect())
+    });
+    below.unwrap_or_else(|| {
+        let near = nearest(flag, parameters.names());
+        near.iter().map(|name| format!("--{name}")).collect()
+    })
+}
+
 fn unknown(word: &str, parameters: &Parameters<'_>) -> Refusal {
     let flag = word.split_once('=').map_or(word, |(flag, _)| flag);
     let mut hints = Vec::new();
-    let near = nearest(flag, parameters.names());
+    let near = meant(flag.trim_start_matches('-'), parameters);
     if !near.is_empty() {
-        let near: Vec<String> = near.iter().map(|name| format!("--{name}")).collect();
         hints.push(format!("did you mean {}?", near.join(" or ")));
     }
     hints.push("an option of shelf itself goes before the id".to_owned());

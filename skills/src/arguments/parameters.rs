@@ -15,6 +15,8 @@ const SHOWN_VALUES: usize = 8;
 pub(super) struct Parameters<'a> {
     root: &'a Root,
     all: Vec<Parameter<'a>>,
+    /// What the schema says of names that it does not declare.
+    others: Schemas<'a>,
     open: bool,
     closed: bool,
 }
@@ -24,6 +26,12 @@ pub(super) struct Parameters<'a> {
 pub(super) struct Parameter<'a> {
     pub(super) name: &'a str,
     pub(super) required: bool,
+    pub(super) schemas: Schemas<'a>,
+}
+
+/// What a schema says of one value.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Schemas<'a> {
     /// What must hold of it.
     always: Vec<&'a Value>,
     /// What holds of it in some branch of the schema.
@@ -32,14 +40,30 @@ pub(super) struct Parameter<'a> {
 
 impl<'a> Parameters<'a> {
     pub(super) fn of(root: &'a Root) -> Self {
+        let schemas = Schemas {
+            always: vec![root.value()],
+            sometimes: Vec::new(),
+        };
+        Self::within(root, &schemas)
+    }
+
+    /// The members that the schemas of an object declare.
+    pub(super) fn within(root: &'a Root, schemas: &Schemas<'a>) -> Self {
         let mut parameters = Self {
             root,
             all: Vec::new(),
+            others: Schemas::default(),
             open: false,
             closed: false,
         };
         let mut required = Vec::new();
-        parameters.collect(root.value(), true, &mut required, 0);
+        root.restart();
+        for schema in &schemas.always {
+            parameters.collect(schema, true, &mut required, 0);
+        }
+        for schema in &schemas.sometimes {
+            parameters.collect(schema, false, &mut required, 0);
+        }
         for parameter in &mut parameters.all {
             parameter.required = required.contains(&parameter.name);
         }
@@ -64,6 +88,18 @@ impl<'a> Parameters<'a> {
         self.open || (self.all.is_empty() && !self.closed)
     }
 
+    /// What holds of a member that is not declared, where one may be given. Beside declared ones only what a schema describes is: that
+    /// others are let through is no sign that a misspelt name was meant.
+    pub(super) fn other(&self) -> Option<&Schemas<'a>> {
+        let is_meant = self.all.is_empty() || self.others.describe();
+        (self.takes_others() && is_meant).then_some(&self.others)
+    }
+
+    /// The arguments themselves.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Parameter<'a>> {
+        self.all.iter()
+    }
+
     /// The arguments with their types, a line each, the required ones first.
     pub(super) fn table(&self, id: &EntryId) -> String {
         if self.all.is_empty() {
@@ -76,7 +112,7 @@ impl<'a> Parameters<'a> {
             self.all.iter().partition(|parameter| parameter.required);
         for parameter in required.into_iter().chain(optional) {
             let flag = format!("--{}", parameter.name);
-            let kind = describe(self.root, &parameter.shape(self.root), 0);
+            let kind = describe(self.root, &parameter.schemas.shape(self.root), 0);
             let note = if parameter.required { ", required" } else { "" };
             let _ = write!(text, "\n  {flag:width$}  {kind}{note}");
         }
@@ -106,11 +142,23 @@ impl<'a> Parameters<'a> {
         if let (true, Some(Value::Array(names))) = (always, object.get("required")) {
             required.extend(names.iter().filter_map(Value::as_str));
         }
-        self.open |= object.contains_key("patternProperties");
+        if let Some(patterns) = object.get("patternProperties") {
+            self.open = true;
+            for schema in patterns
+                .as_object()
+                .into_iter()
+                .flat_map(|all| all.values())
+            {
+                self.others.add(schema, false);
+            }
+        }
         for keyword in ["additionalProperties", "unevaluatedProperties"] {
             match object.get(keyword) {
                 Some(Value::Bool(false)) => self.closed |= always,
-                Some(_) => self.open = true,
+                Some(schema) => {
+                    self.open = true;
+                    self.others.add(schema, always);
+                }
                 None => {}
             }
         }
@@ -147,21 +195,40 @@ impl<'a> Parameters<'a> {
             self.all.push(Parameter {
                 name,
                 required: false,
-                always: Vec::new(),
-                sometimes: Vec::new(),
+                schemas: Schemas::default(),
             });
             self.all.len() - 1
         });
-        let schemas = if always {
-            &mut self.all[place].always
-        } else {
-            &mut self.all[place].sometimes
-        };
-        schemas.push(schema);
+        self.all[place].schemas.add(schema, always);
     }
 }
 
-impl<'a> Parameter<'a> {
+impl<'a> Schemas<'a> {
+    fn add(&mut self, schema: &'a Value, always: bool) {
+        if always {
+            self.always.push(schema);
+        } else {
+            self.sometimes.push(schema);
+        }
+    }
+
+    /// Whether anything is said but that everything may stand there.
+    fn describe(&self) -> bool {
+        let mut all = self.always.iter().chain(&self.sometimes);
+        all.any(|schema| schema.as_object().is_some_and(|schema| !schema.is_empty()))
+    }
+
+    /// The value that stands for one that is missing; references that lead to it are followed.
+    pub(super) fn default_value(&self, root: &'a Root) -> Option<&'a Value> {
+        /// Longer chains of references have no default.
+        const CHAIN: usize = 8;
+        self.always.iter().find_map(|schema| {
+            let next = |schema: &&'a Value| root.target(schema.get("$ref")?.as_str()?);
+            let mut chain = std::iter::successors(Some(*schema), next).take(CHAIN);
+            chain.find_map(|schema| schema.get("default"))
+        })
+    }
+
     /// The kinds that it may be of.
     pub(super) fn shape(&self, root: &'a Root) -> Shape<'a> {
         let always = root.shape_of_all(&self.always);

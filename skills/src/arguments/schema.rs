@@ -170,6 +170,11 @@ impl Root {
         self.fault.as_ref()
     }
 
+    /// Counts from nothing again: what is looked at next is another part of the schema.
+    pub(super) fn restart(&self) {
+        self.steps.set(0);
+    }
+
     /// Counts a step; false when enough was followed, be it a cycle or a schema that doubles itself at each level.
     pub(super) fn may_follow(&self, depth: usize) -> bool {
         self.steps.set(self.steps.get().saturating_add(1));
@@ -197,7 +202,7 @@ impl Root {
 
     /// The kinds that a schema allows.
     pub(super) fn shape<'a>(&'a self, schema: &'a Value) -> Shape<'a> {
-        self.steps.set(0);
+        self.restart();
         self.shape_at(schema, 0)
     }
 

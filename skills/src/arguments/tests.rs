@@ -2,19 +2,23 @@
 
 mod corpus;
 mod flags;
+mod places;
+mod round_trip;
 mod validation;
 mod values;
+
+use std::io;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{merge, parse_flags, parse_json};
+use super::{Origin, merge, parse_flags, parse_json};
 use crate::entry_id::EntryId;
 use crate::problem::{Problem, ProblemKind};
 use crate::tool::{Hints, Tool};
 
 /// A tool of that `inputSchema`.
-fn tool(schema: &Value) -> Tool {
+pub(super) fn tool(schema: &Value) -> Tool {
     let schema = RawValue::from_string(schema.to_string()).unwrap();
     Tool {
         name: "make".into(),
@@ -27,6 +31,11 @@ fn tool(schema: &Value) -> Tool {
         requires_task: false,
         hash: [0; 32],
     }
+}
+
+/// Where no word asks for a file.
+fn nothing_to_read(origin: Origin<'_>) -> io::Result<String> {
+    Err(io::Error::other(format!("{origin:?} is not expected")))
 }
 
 fn id() -> EntryId {
@@ -56,7 +65,7 @@ fn refusal(problem: &Problem) -> String {
 /// What the words mean to a tool with these properties.
 fn read(schema: &Value, words: &[&str]) -> Result<Value, String> {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    match parse_flags(&tool(schema), &id(), &words) {
+    match parse_flags(&tool(schema), &id(), &words, &mut nothing_to_read) {
         Ok(arguments) => Ok(Value::Object(arguments)),
         Err(problem) => Err(refusal(&problem)),
     }

@@ -30,6 +30,8 @@ pub struct Validator {
     compiled: jsonschema::Validator,
     /// The only names that are taken, where others are not.
     names: Option<Vec<String>>,
+    /// The required arguments that have a default which fits.
+    defaults: Vec<(String, Value)>,
 }
 
 impl Validator {
@@ -55,7 +57,40 @@ impl Validator {
             .should_validate_formats(false)
             .build(root.value())
             .map_err(|error| unusable(why(&error)))?;
-        Ok(Self { compiled, names })
+        let required = parameters.iter().filter(|known| known.required);
+        let defaults = required.filter_map(|known| {
+            let default = known.schemas.default_value(&root)?;
+            let alone = Value::from(Map::from_iter([(known.name.to_owned(), default.clone())]));
+            let place = faults::below("", known.name);
+            // Defaults are written by hand, and often are of another type than they say.
+            let fits = compiled.iter_errors(&alone).all(|error| {
+                let at = error.instance_path();
+                let at = at.as_str();
+                at != place && !at.starts_with(&format!("{place}/"))
+            });
+            fits.then(|| (known.name.to_owned(), default.clone()))
+        });
+        let defaults = defaults.collect();
+        Ok(Self {
+            compiled,
+            names,
+            defaults,
+        })
+    }
+
+    /// Adds each required argument that is missing and has a default, and gives back what was added.
+    pub fn fill(&self, arguments: &mut Map<String, Value>) -> Map<String, Value> {
+        let missing = self.defaults.iter();
+        let missing = missing.filter(|(name, _)| !arguments.contains_key(name));
+        let filled: Map<String, Value> = missing.cloned().collect();
+        arguments.extend(filled.clone());
+        filled
+    }
+
+    /// Whether arguments would pass.
+    pub fn fits(&self, arguments: &Map<String, Value>) -> bool {
+        self.unknown_names(arguments).is_empty()
+            && self.compiled.is_valid(&Value::Object(arguments.clone()))
     }
 
     /// Checks arguments before anything is sent.
@@ -91,7 +126,7 @@ impl Validator {
         }
         message.push('\n');
         message.push_str(&Parameters::of(&root).table(id));
-        Err(refused(tool, id, message, None))
+        Err(refused(tool, id, Some(self), message, None))
     }
 
     fn unknown_names(&self, arguments: &Map<String, Value>) -> Vec<Fault> {

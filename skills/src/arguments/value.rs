@@ -4,17 +4,35 @@ use serde_json::Value;
 
 use super::parameters::describe;
 use super::schema::{Alternative, Kind, Root, Shape};
+use super::texts::Text;
 use super::{json, number};
+
+/// Reads the texts of one parameter. One that was read from a file is tried as it is, and then without its last line break.
+///
+/// # Errors
+/// The sentence that says why not, without the parameter's name.
+pub(super) fn of_texts<'a>(
+    root: &'a Root,
+    shape: &Shape<'a>,
+    texts: &[Text<'_>],
+) -> Result<Value, String> {
+    let whole: Vec<&str> = texts.iter().map(|text| &*text.text).collect();
+    let value = from_texts(root, shape, &whole);
+    if value.is_ok() || !texts.iter().any(|text| text.is_read) {
+        return value;
+    }
+    let without = texts.iter().map(|text| match text.text.strip_suffix('\n') {
+        Some(line) if text.is_read => line.strip_suffix('\r').unwrap_or(line),
+        _ => &text.text,
+    });
+    from_texts(root, shape, &without.collect::<Vec<_>>())
+}
 
 /// Reads the texts of one parameter: several are the items of an array.
 ///
 /// # Errors
-/// The sentence that says why not, without the parameter's name.
-pub(super) fn from_texts<'a>(
-    root: &'a Root,
-    shape: &Shape<'a>,
-    texts: &[&str],
-) -> Result<Value, String> {
+/// As [`of_texts`].
+fn from_texts<'a>(root: &'a Root, shape: &Shape<'a>, texts: &[&str]) -> Result<Value, String> {
     let array = shape
         .iter()
         .flatten()
@@ -74,12 +92,8 @@ fn items<'a>(root: &'a Root, array: &Alternative<'a>, texts: &[&str]) -> Result<
 /// Reads one text.
 ///
 /// # Errors
-/// As [`from_texts`].
-pub(super) fn from_text<'a>(
-    root: &'a Root,
-    shape: &Shape<'a>,
-    text: &str,
-) -> Result<Value, String> {
+/// As [`of_texts`].
+fn from_text<'a>(root: &'a Root, shape: &Shape<'a>, text: &str) -> Result<Value, String> {
     let string = || Value::String(text.to_owned());
     let Some(alternatives) = shape else {
         return Ok(structure(text).unwrap_or_else(string));

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::{Map, Value};
+
 use super::example::{arguments, text};
 use super::notes::string_literal;
 use super::schema::Kinds;
@@ -43,6 +45,15 @@ pub fn example_call(tool: &Tool, id: &EntryId) -> Option<String> {
     })
 }
 
+/// The arguments that [`example_call`] gives.
+pub fn example_arguments(tool: &Tool) -> Option<Map<String, Value>> {
+    let schema = Json::parse(&tool.input_schema);
+    let members = arguments(&schema)?.into_iter();
+    members
+        .map(|(name, value)| Some((name.into_owned(), serde_json::from_str(&value).ok()?)))
+        .collect()
+}
+
 /// The command line that calls a tool with the arguments in a file: what there is to say where there is no example.
 pub fn call_with_file(id: &EntryId) -> String {
     format!("shelf call --args @FILE {}", quote(id.as_str()))
@@ -61,7 +72,12 @@ fn flag_value(kinds: Kinds, json: &str) -> Option<Cow<'_, str>> {
         Some(text) => {
             let only_text = kinds.without_null() == Kinds::STRING;
             let clear = only_text || serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err();
-            (clear && !text.contains(is_invisible)).then_some(text)
+            let sayable = clear && text != "-" && !text.contains(is_invisible);
+            sayable.then(|| match text.starts_with('@') {
+                // Alone it would be the name of a file.
+                true => Cow::Owned(format!("@{text}")),
+                false => text,
+            })
         }
         None => (!kinds.contains(Kinds::STRING)).then_some(Cow::Borrowed(json)),
     }

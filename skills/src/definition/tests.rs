@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{example_call, render};
-use crate::arguments::parse_flags;
+use crate::arguments::{Origin, parse_flags};
 use crate::entry_id::{EntryId, ServerName};
 use crate::tool::Tool;
 
@@ -61,6 +61,11 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
+/// Where no word asks for a file.
+fn nothing_to_read(origin: Origin<'_>) -> std::io::Result<String> {
+    Err(std::io::Error::other(format!("{origin:?} is not expected")))
+}
+
 /// Reads a command line back to its arguments, as `shelf call` does.
 pub(super) fn read_back(tool: &Tool, id: &EntryId, command: &str) -> Value {
     let words = words(command);
@@ -70,7 +75,7 @@ pub(super) fn read_back(tool: &Tool, id: &EntryId, command: &str) -> Value {
         return serde_json::from_str(&words[3]).unwrap();
     }
     assert_eq!(words[2], id.as_str(), "{command}");
-    Value::Object(parse_flags(tool, id, &words[3..]).unwrap())
+    Value::Object(parse_flags(tool, id, &words[3..], &mut nothing_to_read).unwrap())
 }
 
 #[test]
@@ -317,7 +322,7 @@ fn arguments_without_a_short_example_come_from_a_file() {
     let definition = render(&tool, &id(), "x");
     let line = definition.lines().nth(1).unwrap();
     assert!(line.starts_with(&format!("`{command}` FILE ")), "{line}");
-    let refusal = parse_flags(&tool, &id(), &["--b".to_owned()]).unwrap_err();
+    let refusal = parse_flags(&tool, &id(), &["--b".to_owned()], &mut nothing_to_read).unwrap_err();
     let hint = refusal.hint.unwrap();
     assert!(
         hint.ends_with(command) && !hint.contains("would work"),

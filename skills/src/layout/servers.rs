@@ -1,26 +1,23 @@
 //! One server's part of the tree: `mcp/<server>/` and `.schemas/<server>/`.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::thread;
 
+use super::ids::allot_tools;
 use super::{Given, Stamp, collision};
 use crate::arguments::Validator;
 use crate::definition;
 use crate::entry_id::EntryId;
 use crate::index::{self, Group, Kind, Line, Tokens};
 use crate::json;
-use crate::names::{Claim, Taken, Ties, allot};
+use crate::names::Taken;
 use crate::problem::Problem;
 use crate::server::{Server, ServerState};
 use crate::summary::{distinguish, summarize};
 use crate::tool::Tool;
 use crate::tree::{Content, FileName, Node};
-
-/// Names that a tool can't have, since the layout's own files stand beside it.
-const RESERVED_TOOLS: &[&str] = &["INDEX", "SERVER", "STATUS"];
 
 /// A server with its state, where it stands.
 #[derive(Debug)]
@@ -207,20 +204,13 @@ fn place_tools(
     let Some(known) = &server.definitions else {
         return Vec::new();
     };
-    let claims: Vec<Claim<'_>> = known
-        .tools
-        .iter()
-        .map(|tool| Claim {
-            name: OsStr::new(&*tool.name),
-            source: OsStr::new(server.name.as_str()),
-        })
-        .collect();
     let before: HashMap<&EntryId, &Arc<PlacedTool>> = previous
         .iter()
         .flat_map(|content| &content.tools)
         .map(|tool| (&tool.id, tool))
         .collect();
-    let allotted = allot(&claims, RESERVED_TOOLS, Ties::NoneKeeps);
+    let names: Vec<&str> = known.tools.iter().map(|tool| &*tool.name).collect();
+    let allotted = allot_tools(&server.name, &names);
     let mut placed = Vec::with_capacity(known.tools.len());
     let mut new = Vec::new();
     for (tool, allotted) in known.tools.iter().zip(allotted) {

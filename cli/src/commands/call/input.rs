@@ -35,7 +35,7 @@ pub(super) fn read(text: &str, timeout: Option<Duration>) -> Result<Map<String, 
 }
 
 /// Reads no more than a request can hold.
-fn load(from: impl Read) -> io::Result<String> {
+pub(super) fn load(from: impl Read) -> io::Result<String> {
     let mut json = Vec::new();
     from.take(MAX_LINE as u64 + 1).read_to_end(&mut json)?;
     if json.len() > MAX_LINE {
@@ -46,7 +46,7 @@ fn load(from: impl Read) -> io::Result<String> {
 }
 
 /// Waits for a result, at most for so long; the process ends before a thread that is late.
-fn in_time<T: Send + 'static>(
+pub(super) fn in_time<T: Send + 'static>(
     limit: Option<Duration>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Problem> {

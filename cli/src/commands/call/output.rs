@@ -153,7 +153,7 @@ fn print_data(content: &Content, ui: &Ui) -> CommandResult {
 }
 
 /// The structured content, else the only block when it is text and JSON.
-fn data(content: &Content) -> Result<String, Problem> {
+pub(super) fn data(content: &Content) -> Result<String, Problem> {
     if let Some(structured) = &content.structured {
         return Ok(structured.get().to_owned());
     }
@@ -197,6 +197,7 @@ mod tests {
             id: EntryId("a/b".into()),
             is_error: false,
             result: RawValue::from_string(json.to_owned()).unwrap(),
+            filled: serde_json::Map::new(),
             unchecked: None,
         };
         Content::read(&reply).unwrap()

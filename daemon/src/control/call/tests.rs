@@ -60,7 +60,7 @@ pub(in crate::control) fn context_and_updates(base: &Path) -> (Context, Updates)
         about: methods::tests::about(),
         runtime: base.join("runtime"),
         shutdown: CancellationToken::new(),
-        validators: super::Validators::default(),
+        validators: crate::control::Validators::default(),
     };
     (context, updates)
 }

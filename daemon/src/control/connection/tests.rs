@@ -79,6 +79,7 @@ impl Service for Scripted {
             id: EntryId(call.entry.into()),
             is_error: false,
             result: RawValue::from_string(result).unwrap(),
+            filled: serde_json::Map::new(),
             unchecked: None,
         })
     }

@@ -248,6 +248,7 @@ impl Connection for FakeConnection {
             id: description.id,
             is_error,
             result: RawValue::from_string(result.to_owned()).unwrap(),
+            filled: serde_json::Map::new(),
             unchecked: None,
         })
     }

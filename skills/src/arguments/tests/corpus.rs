@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::{id, tool};
+use super::{id, nothing_to_read, tool};
 use crate::arguments::{Validator, parse_flags};
 
 #[test]
@@ -32,7 +32,7 @@ fn every_real_schema_compiles_and_names_its_arguments() {
             }
             slowest = slowest.max(compiling.elapsed().as_micros());
             let flag = "--surely-no-name-of-an-argument".to_owned();
-            let problem = parse_flags(&tool, &id(), &[flag]).unwrap_err();
+            let problem = parse_flags(&tool, &id(), &[flag], &mut nothing_to_read).unwrap_err();
             if let Some(properties) = definition["inputSchema"]["properties"].as_object() {
                 for property in properties.keys() {
                     assert!(

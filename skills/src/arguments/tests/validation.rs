@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{id, object, refusal, tool};
+use super::{id, nothing_to_read, object, refusal, tool};
 use crate::arguments::{Validator, parse_flags};
 use crate::problem::ProblemKind;
 
@@ -294,7 +294,7 @@ fn a_schema_that_is_nested_too_deep_is_no_use_but_for_flags() {
 
     let flags = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-        parse_flags(&tool, &id(), &words)
+        parse_flags(&tool, &id(), &words, &mut nothing_to_read)
     };
     let arguments = flags(&["--name", "007", "--deep", r#"{"not":1}"#]).unwrap();
     assert_eq!(

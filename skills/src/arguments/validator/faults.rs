@@ -196,6 +196,6 @@ fn shown(value: &Value) -> String {
 }
 
 /// The pointer of a name below another pointer.
-fn below(place: &str, name: &str) -> String {
+pub(super) fn below(place: &str, name: &str) -> String {
     format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"))
 }

@@ -1,0 +1,103 @@
+//! The ids of a configuration without a daemon and without definitions: what completion asks for at each key press.
+//!
+//! It reads the names in the cache, of one server where one is enough, and builds no tree. Nothing is started, written or logged.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use skills::discovery::SkillRoot;
+use skills::entry_id::{EntryId, ServerName};
+use skills::layout::ids;
+use skills::problem::Problem;
+use skills::tool::Tool;
+
+use super::scan;
+use crate::cache::CachedDefinitions;
+use crate::config::Config;
+use crate::run::{configuration_name, load_config};
+use crate::surroundings::Surroundings;
+
+/// The names on a shelf that nobody serves.
+#[derive(Debug)]
+pub struct OfflineNames {
+    config: Config,
+    given: Vec<SkillRoot>,
+    cache: CachedDefinitions,
+}
+
+impl OfflineNames {
+    /// Reads the configuration alone.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn read(
+        surroundings: &Surroundings,
+        config: Option<&Path>,
+        skills: &[SkillRoot],
+    ) -> Result<Self, Problem> {
+        let name = configuration_name(config, skills);
+        Ok(Self {
+            config: load_config(config, &surroundings.environment)?,
+            given: skills.to_owned(),
+            cache: CachedDefinitions::new(&surroundings.directories.cache, &name),
+        })
+    }
+
+    /// The names of the servers, as the configuration has them.
+    pub fn servers(&self) -> impl Iterator<Item = &ServerName> {
+        self.config.servers.keys()
+    }
+
+    /// The ids of the tools that begin so. Only servers that may have such a tool are looked at.
+    pub fn tools(&self, beginning: &str) -> Vec<EntryId> {
+        let mut tools = Vec::new();
+        for (server, directory) in self.directories() {
+            let start = format!("{directory}/");
+            if start.starts_with(beginning) || beginning.starts_with(&start) {
+                tools.extend(self.of_server(server, &directory));
+            }
+        }
+        tools.retain(|id| id.as_str().starts_with(beginning));
+        tools.sort();
+        tools
+    }
+
+    /// The ids of the skills that begin so.
+    pub fn skills(&self, beginning: &str) -> Vec<EntryId> {
+        if !("skills/".starts_with(beginning) || beginning.starts_with("skills/")) {
+            return Vec::new();
+        }
+        let mut skills = ids::skill_ids(&scan(&self.given, &self.config));
+        skills.retain(|id| id.as_str().starts_with(beginning));
+        skills.sort();
+        skills
+    }
+
+    /// The tool with this id.
+    pub fn tool(&self, id: &str) -> Option<Arc<Tool>> {
+        let (shown, _) = id.split_once('/')?;
+        let mut directories = self.directories();
+        let (server, directory) = directories.find(|(_, directory)| directory == shown)?;
+        let tools = self.cache.load(server)?.definitions.tools.clone();
+        let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+        let ids = ids::tool_ids(server, &directory, &names);
+        let at = ids.iter().position(|known| known.as_str() == id)?;
+        Some(Arc::clone(&tools[at]))
+    }
+
+    /// The servers that are not disabled, each with its directory. Those that are have a directory all the same.
+    fn directories(&self) -> impl Iterator<Item = (&ServerName, String)> {
+        let names: Vec<&ServerName> = self.servers().collect();
+        let directories = ids::server_directories(&names);
+        let servers = std::iter::zip(&self.config.servers, directories);
+        servers.filter_map(|((name, server), directory)| {
+            (!server.disabled).then_some((name, directory))
+        })
+    }
+
+    fn of_server(&self, server: &ServerName, directory: &str) -> Vec<EntryId> {
+        let names = self.cache.tool_names(server).unwrap_or_default();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        ids::tool_ids(server, directory, &names)
+    }
+}
