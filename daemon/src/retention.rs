@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use crate::surroundings::Directories;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Images, audio and blobs of results.
+/// Images, audio and blobs of results, and results that were too long to be printed.
 const RESULTS: Duration = DAY.saturating_mul(7);
 /// The logs of daemons and servers.
 const LOGS: Duration = DAY.saturating_mul(90);
@@ -18,9 +18,15 @@ const KNOWLEDGE: Duration = DAY.saturating_mul(365);
 
 /// Removes what is too old. What can't be removed stays: that is no fault of this daemon's work.
 pub(crate) fn remove_old(directories: &Directories, now: SystemTime) {
-    let Directories { cache, state, .. } = directories;
+    let Directories {
+        cache,
+        state,
+        runtime,
+    } = directories;
     for (directory, age) in [
         (cache.join("results"), RESULTS),
+        // Where results go when there is no home directory.
+        (runtime.join("results"), RESULTS),
         (state.join("log"), LOGS),
         (state.join("daemons"), LOGS),
         (state.join("servers"), LOGS),
@@ -86,6 +92,7 @@ mod tests {
         };
         let gone = [
             make("cache/results/old.png", 8),
+            make("runtime/results/old.txt", 8),
             make("cache/definitions/a/old", 366),
             make("cache/tokens/old", 366),
             make("state/log/old.jsonl", 91),

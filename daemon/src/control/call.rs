@@ -36,8 +36,14 @@ pub(super) async fn call(
         .map_err(|problem| if_ended(context, problem));
 
     let (logged, result_bytes) = match &outcome {
-        Ok((result, _)) if result.is_error => (Err(ProblemKind::ToolError), result.raw.get().len()),
-        Ok((result, _)) => (Ok(()), result.raw.get().len()),
+        Ok(Answered { result, .. }) => {
+            let logged = if result.is_error {
+                Err(ProblemKind::ToolError)
+            } else {
+                Ok(())
+            };
+            (logged, result.raw.get().len())
+        }
         Err(problem) => (Err(problem.kind), 0),
     };
     let event = Event::Call {
@@ -49,12 +55,35 @@ pub(super) async fn call(
     };
     context.log.record(request.caller, event).await;
 
-    outcome.map(|(result, unchecked)| CallReply {
+    let Answered {
+        server,
+        tool,
+        result,
+        unchecked,
+    } = outcome?;
+    // An error need not have the form of a result.
+    let doubts = if result.is_error {
+        None
+    } else {
+        context.validators.doubts(&tool, &result.raw).await
+    };
+    let warnings = doubts.map(|doubt| doubt.at_server(server.name.as_str(), Some(&tool.name)));
+    Ok(CallReply {
         id,
         is_error: result.is_error,
         result: result.raw,
         unchecked,
+        warnings: warnings.into_iter().collect(),
     })
+}
+
+/// A call that was answered.
+struct Answered {
+    server: Arc<Server>,
+    tool: Arc<Tool>,
+    result: CallResult,
+    /// Why the arguments were not checked before.
+    unchecked: Option<Problem>,
 }
 
 /// What became of a call that the end of the daemon cut off: its caller interrupted nothing, and no server failed.
@@ -71,14 +100,14 @@ fn if_ended(context: &Context, problem: Problem) -> Problem {
     }
 }
 
-/// Makes the call. Gives beside the result why the arguments were not checked before.
+/// Makes the call.
 async fn attempt(
     context: &Context,
     id: &EntryId,
     entry: Entry,
     asked: &Call,
     request: &Request,
-) -> Result<(CallResult, Option<Problem>), Problem> {
+) -> Result<Answered, Problem> {
     let (server, tool) = callable(id, entry)?;
     let unchecked = check(&context.validators, id, &tool, &asked.arguments)?
         .map(|problem| problem.at_server(server.name.as_str(), Some(&tool.name)));
@@ -89,17 +118,25 @@ async fn attempt(
         cancelled: request.cancelled.clone(),
         progress: Some(progress),
     };
-    let running = context
-        .servers
-        .call(&server.name, &tool.name, asked.arguments.clone(), options);
-    tokio::pin!(running);
-    let result = tokio::select! {
-        result = &mut running => result,
-        // Ends when the servers let go of their end of the channel, which need not be the end of the call.
-        () = pass_on(received, &request.progress) => running.await,
+    let result = {
+        let arguments = asked.arguments.clone();
+        let running = context
+            .servers
+            .call(&server.name, &tool.name, arguments, options);
+        tokio::pin!(running);
+        tokio::select! {
+            result = &mut running => result,
+            // Ends when the servers let go of their end of the channel, which need not be the end of the call.
+            () = pass_on(received, &request.progress) => running.await,
+        }
     };
     match (result, unchecked) {
-        (Ok(result), unchecked) => Ok((result, unchecked)),
+        (Ok(result), unchecked) => Ok(Answered {
+            server,
+            tool,
+            result,
+            unchecked,
+        }),
         (Err(problem), None) => Err(problem),
         (Err(problem), Some(unchecked)) => Err(with_doubt(problem, &unchecked)),
     }
