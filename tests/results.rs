@@ -280,14 +280,22 @@ fn what_cannot_be_printed_is_kept() {
     let full = shelf.shell("shelf call results/long --count 2 >/dev/full");
     assert_eq!(full.code, 70, "{}", full.stderr);
     let kept = full.stderr.lines().next().unwrap();
-    assert!(
-        kept.starts_with("the whole result (text/plain): "),
-        "{kept}"
-    );
+    assert!(kept.starts_with("the whole result: "), "{kept}");
     assert_eq!(
         fs::read_to_string(path_in(kept)).unwrap(),
         "line 1\nline 2\n"
     );
+    let full = shelf.shell("shelf call --out - results/image --count 5 >/dev/full");
+    let kept = path_in(full.stderr.lines().next().unwrap());
+    assert_eq!((fs::read(&kept).unwrap(), mode(&kept)), (vec![0; 5], 0o600));
+    // No result at all by the protocol: it may be worth something to who reads it.
+    let odd = json!({ "content": "words" });
+    let said = give(&shelf, &[], "results/give", &odd).fails(4);
+    let kept = path_in(said.lines().next().unwrap());
+    assert_eq!(fs::read_to_string(kept).unwrap(), odd.to_string());
+    let structured = json!({ "structuredContent": { "a": 1 } });
+    let said = give(&shelf, &["--out", "x.png"], "results/give", &structured).fails(65);
+    assert!(said.starts_with("{\"a\":1}\n"), "{said}");
 }
 
 #[test]
@@ -311,7 +319,7 @@ fn a_result_that_does_not_fit_its_schema_is_printed_with_a_warning() {
             .stderr
             .starts_with("warning: results/typed: the structured content")
     );
-    for fault in ["\n  /sum: must be a number", "\n  /unit: must be"] {
+    for fault in ["\n  /sum: must be number", "\n  /unit: must be"] {
         assert!(finished.stderr.contains(fault), "{}", finished.stderr);
     }
 

@@ -1,4 +1,4 @@
-//! How long files stay that nobody removes: a daemon that starts takes away what has not been touched for too long.
+//! How long files stay that nobody removes: a daemon takes away what has not been touched for too long, when it starts and each day.
 //!
 //! It must not touch what has no end: the manifests of mirrors, without which a mirror would not know its own files.
 
@@ -16,8 +16,19 @@ const LOGS: Duration = DAY.saturating_mul(90);
 /// What is known of a configuration: it is touched at each of its starts.
 const KNOWLEDGE: Duration = DAY.saturating_mul(365);
 
+/// Removes what is too old, at once and each day: a daemon may live longer than what it keeps. Never ends.
+pub(crate) async fn day_by_day(directories: Directories) {
+    let mut days = tokio::time::interval(DAY);
+    loop {
+        days.tick().await;
+        let directories = directories.clone();
+        let removing = move || remove_old(&directories, SystemTime::now());
+        let _ = tokio::task::spawn_blocking(removing).await;
+    }
+}
+
 /// Removes what is too old. What can't be removed stays: that is no fault of this daemon's work.
-pub(crate) fn remove_old(directories: &Directories, now: SystemTime) {
+fn remove_old(directories: &Directories, now: SystemTime) {
     let Directories {
         cache,
         state,

@@ -2,6 +2,7 @@
 //!
 //! It must not know what a result is made of: it is given the text that would be printed.
 
+use std::io;
 use std::path::PathBuf;
 
 use serde::de::IgnoredAny;
@@ -10,6 +11,9 @@ use skills::problem::Problem;
 use super::files::write_private;
 use crate::environment::{Environment, MAX_OUTPUT};
 use crate::error::usage;
+
+/// The type of JSON.
+pub(super) const JSON: &str = "application/json";
 
 /// How much is printed of a result at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,16 +99,14 @@ impl Limit {
             "\n"
         };
         match note {
-            Some(note) => format!("{head}{between}{note}\n"),
+            Some(note) => format!("{head}{between}{note}"),
             None => head.to_owned(),
         }
     }
 
-    /// Writes a text that could not be printed into a file, and says where.
-    pub(super) fn keep(&self, text: &str) -> std::io::Result<String> {
-        let mime = mime(text);
-        let path = write_private(&self.directory, 0, mime, text.as_bytes())?;
-        Ok(format!("({mime}): {}", path.display()))
+    /// Writes what is not printed into a file.
+    pub(super) fn keep(&self, bytes: &[u8], mime: &str) -> io::Result<PathBuf> {
+        write_private(&self.directory, 0, mime, bytes)
     }
 
     fn cut<'a>(&self, text: &'a str, head: impl Fn(&'a str, usize) -> &'a str) -> Cut<'a> {
@@ -117,11 +119,14 @@ impl Limit {
                 };
             }
         };
-        match self.keep(text) {
-            Ok(place) => {
+        let mime = mime(text);
+        match self.keep(text.as_bytes(), mime) {
+            Ok(path) => {
                 let head = head(text, most);
                 let (printed, all) = (head.len(), text.len());
-                let note = format!("printed {printed} of {all} bytes, the whole result {place}");
+                let path = path.display();
+                let note =
+                    format!("printed {printed} of {all} bytes, the whole result ({mime}): {path}");
                 Cut {
                     head,
                     note: Some(note),
@@ -150,9 +155,9 @@ fn first_lines(text: &str, most: usize) -> &str {
 }
 
 /// What a text is, by itself: what the server says of it is not asked.
-fn mime(text: &str) -> &'static str {
+pub(super) fn mime(text: &str) -> &'static str {
     if serde_json::from_str::<IgnoredAny>(text).is_ok() {
-        "application/json"
+        JSON
     } else {
         "text/plain"
     }

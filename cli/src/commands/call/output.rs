@@ -12,7 +12,7 @@ use skills::problem::{Problem, ProblemKind};
 use super::content::{Block, Content};
 use super::files::{Place, write_new, write_private, write_to};
 use super::input::another_kind;
-use super::limit::{Cut, Limit};
+use super::limit::{Cut, JSON, Limit, mime};
 use crate::error::{CommandError, CommandResult};
 use crate::ui::Ui;
 
@@ -57,7 +57,8 @@ impl Printer<'_> {
         if let Format::Json = format {
             return self.json(&format!("{}\n", reply.result.get()));
         }
-        let content = Content::read(reply)?;
+        let content =
+            Content::read(reply).inspect_err(|_| self.keep(reply.result.get().as_bytes(), JSON))?;
         if reply.is_error {
             self.ui.note(&own_error(&content, reply, self.limit));
             return Ok(());
@@ -73,7 +74,10 @@ impl Printer<'_> {
 
     /// Shows on stderr what was not of the kind that was asked for: the tool has run, and may not give it again.
     fn save_text(&self, error: &CommandError, content: &Content) {
-        let text = text_of(content);
+        let mut text = text_of(content);
+        if let ("", Some(structured)) = (&*text, &content.structured) {
+            structured.get().clone_into(&mut text);
+        }
         if let CommandError::Problem(problem) = error
             && problem.kind == ProblemKind::ResultKind
             && !text.is_empty()
@@ -93,18 +97,29 @@ impl Printer<'_> {
     /// Prints a part of a text, and says where the rest is. What can't be printed is kept: the tool may not give it again.
     fn show(&self, text: &str, cut: Cut<'_>) -> CommandResult {
         let shown = self.ui.text(cut.head).map_err(CommandError::from);
-        let note = match (&shown, cut.note) {
-            (Err(CommandError::BrokenPipe), _) => None,
-            (Err(_), None) => match self.limit.keep(text) {
-                Ok(place) => Some(format!("the whole result {place}")),
-                Err(_) => None,
-            },
-            (_, note) => note,
-        };
-        if let Some(note) = note {
-            self.ui.note(&note);
+        match (&shown, cut.note) {
+            (Err(CommandError::BrokenPipe), _) => {}
+            (_, Some(note)) => self.ui.note(&note),
+            (Err(_), None) => self.keep(text.as_bytes(), mime(text)),
+            (Ok(()), None) => {}
         }
         shown
+    }
+
+    fn bytes(&self, bytes: &[u8], mime: &str) -> CommandResult {
+        let shown = self.ui.data(bytes).map_err(CommandError::from);
+        if matches!(&shown, Err(error) if !matches!(error, CommandError::BrokenPipe)) {
+            self.keep(bytes, mime);
+        }
+        shown
+    }
+
+    /// Saves what could not be printed. That this can't be done either is no second error.
+    fn keep(&self, bytes: &[u8], mime: &str) {
+        if let Ok(path) = self.limit.keep(bytes, mime) {
+            self.ui
+                .note(&format!("the whole result: {}", path.display()));
+        }
     }
 }
 
@@ -130,22 +145,25 @@ impl Printer<'_> {
             }
         }
         // Some servers answer with structured content alone.
-        if let (true, true, Some(structured)) =
-            (texts.is_empty(), binaries.is_empty(), &content.structured)
-        {
+        if let (true, true, Some(structured), Place::Directory(_) | Place::Private(_)) = (
+            texts.is_empty(),
+            binaries.is_empty(),
+            &content.structured,
+            place,
+        ) {
             return self.json(&format!("{}\n", structured.get()));
         }
         let text = joined(texts.into_iter());
         match place {
             Place::Output => {
-                let bytes = only(&binaries)?;
+                let (bytes, mime) = only(&binaries)?;
                 if !text.is_empty() {
                     self.ui.note(&self.limit.told(&text));
                 }
-                return Ok(self.ui.data(bytes)?);
+                return self.bytes(bytes, mime);
             }
             Place::File(path) => {
-                write_to(path, only(&binaries)?).map_err(|e| unwritable(path, &e))?;
+                write_to(path, &only(&binaries)?.0).map_err(|e| unwritable(path, &e))?;
             }
             Place::Directory(directory) => self.write_each(directory, &binaries, write_new)?,
             Place::Private(directory) => self.write_each(directory, &binaries, write_private)?,
@@ -169,9 +187,9 @@ impl Printer<'_> {
 }
 
 /// The only image, audio or blob.
-fn only(binaries: &[(Vec<u8>, String)]) -> Result<&[u8], Problem> {
+fn only(binaries: &[(Vec<u8>, String)]) -> Result<&(Vec<u8>, String), Problem> {
     match binaries {
-        [(bytes, _)] => Ok(bytes),
+        [one] => Ok(one),
         [] => Err(another_kind("the result has no image, audio or blob")),
         several => Err(another_kind(format!(
             "the result has {} images, audios or blobs",
@@ -284,7 +302,7 @@ mod tests {
     #[test]
     fn one_place_takes_one() {
         let one = (vec![1], String::new());
-        assert_eq!(only(std::slice::from_ref(&one)).unwrap(), [1]);
+        assert_eq!(only(std::slice::from_ref(&one)).unwrap(), &one);
         assert_eq!(only(&[]).unwrap_err().kind, ProblemKind::ResultKind);
         assert!(only(&[one.clone(), one]).unwrap_err().hint.is_some());
     }

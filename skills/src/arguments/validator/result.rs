@@ -164,7 +164,7 @@ mod tests {
         let faulty = r#"{"structuredContent":{"sum":"three","unit":"kg","more":1}}"#;
         let said = check(&sum(), faulty).unwrap_err();
         for line in [
-            "\n  /sum: must be a number, not \"three\"",
+            "\n  /sum: must be number, not \"three\"",
             "\n  /unit: must be \"m\" or \"s\", not \"kg\"",
             "\n  /more: unknown",
         ] {
