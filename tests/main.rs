@@ -26,6 +26,7 @@ mod mounting;
 mod opening;
 mod reading;
 mod real_servers;
+mod results;
 mod search_directory;
 mod searching;
 mod serving;

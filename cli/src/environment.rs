@@ -21,6 +21,9 @@ const SHARED_SKILLS: [&str; 7] = [
 /// The variable that names whom the log names.
 const SESSION: &str = "SHELF_SESSION";
 
+/// The variable that says how much of a result is printed.
+pub(crate) const MAX_OUTPUT: &str = "SHELF_MAX_OUTPUT";
+
 /// The names under which a user's own configuration is looked for, the first wins.
 const CONFIGURATIONS: [&str; 2] = ["shelf.toml", "mcp.json"];
 
@@ -142,6 +145,11 @@ impl Environment {
     pub(crate) fn session(&self) -> Option<String> {
         self.get(SESSION)
             .map(|value| value.to_string_lossy().into_owned())
+    }
+
+    /// `SHELF_MAX_OUTPUT`: how much of a result is printed, as it was written.
+    pub(crate) fn max_output(&self) -> Option<&OsStr> {
+        self.get(MAX_OUTPUT)
     }
 
     /// The same with a session, where it names none. The daemon is told of it; what is started has the environment as it was.

@@ -41,6 +41,11 @@ impl Ui {
         }
     }
 
+    /// Whether a terminal shows what is written to stdout.
+    pub(crate) const fn out_is_terminal(&self) -> bool {
+        self.out_is_terminal
+    }
+
     /// Writes data as it is.
     pub(crate) fn data(&self, bytes: &[u8]) -> io::Result<()> {
         self.wipe_progress();

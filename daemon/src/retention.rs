@@ -1,4 +1,4 @@
-//! How long files stay that nobody removes: a daemon that starts takes away what has not been touched for too long.
+//! How long files stay that nobody removes: a daemon takes away what has not been touched for too long, when it starts and each day.
 //!
 //! It must not touch what has no end: the manifests of mirrors, without which a mirror would not know its own files.
 
@@ -9,18 +9,35 @@ use std::time::{Duration, SystemTime};
 use crate::surroundings::Directories;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Images, audio and blobs of results.
+/// Images, audio and blobs of results, and results that were too long to be printed.
 const RESULTS: Duration = DAY.saturating_mul(7);
 /// The logs of daemons and servers.
 const LOGS: Duration = DAY.saturating_mul(90);
 /// What is known of a configuration: it is touched at each of its starts.
 const KNOWLEDGE: Duration = DAY.saturating_mul(365);
 
+/// Removes what is too old, at once and each day: a daemon may live longer than what it keeps. Never ends.
+pub(crate) async fn day_by_day(directories: Directories) {
+    let mut days = tokio::time::interval(DAY);
+    loop {
+        days.tick().await;
+        let directories = directories.clone();
+        let removing = move || remove_old(&directories, SystemTime::now());
+        let _ = tokio::task::spawn_blocking(removing).await;
+    }
+}
+
 /// Removes what is too old. What can't be removed stays: that is no fault of this daemon's work.
-pub(crate) fn remove_old(directories: &Directories, now: SystemTime) {
-    let Directories { cache, state, .. } = directories;
+fn remove_old(directories: &Directories, now: SystemTime) {
+    let Directories {
+        cache,
+        state,
+        runtime,
+    } = directories;
     for (directory, age) in [
         (cache.join("results"), RESULTS),
+        // Where results go when there is no home directory.
+        (runtime.join("results"), RESULTS),
         (state.join("log"), LOGS),
         (state.join("daemons"), LOGS),
         (state.join("servers"), LOGS),
@@ -86,6 +103,7 @@ mod tests {
         };
         let gone = [
             make("cache/results/old.png", 8),
+            make("runtime/results/old.txt", 8),
             make("cache/definitions/a/old", 366),
             make("cache/tokens/old", 366),
             make("state/log/old.jsonl", 91),

@@ -5,6 +5,7 @@ mod each;
 mod failure;
 mod files;
 mod input;
+mod limit;
 mod lines;
 mod output;
 mod sources;
@@ -29,6 +30,7 @@ use crate::ui::Ui;
 use crate::{interrupt, on_demand};
 use content::Content;
 use each::Each;
+use limit::{Limit, MaxOutput};
 use sources::Sources;
 
 /// Call a tool and print its result
@@ -90,6 +92,11 @@ pub(crate) struct Arguments {
     /// Write images, audio and blobs there: a file for the only one, a directory, or - for standard output
     #[arg(long, value_name = "FILE|DIR|-")]
     out: Option<PathBuf>,
+
+    /// Print only the first lines of a longer result, and write the whole to a file whose path goes to standard error: 4096, 64K, 1M, or none
+    /// for no limit [default: SHELF_MAX_OUTPUT, else none]. JSON is printed whole or not at all
+    #[arg(long, value_name = "SIZE", value_parser = limit::parse)]
+    max_output: Option<MaxOutput>,
 
     #[command(flatten)]
     which: Which,
@@ -154,6 +161,7 @@ fn perform(
         None => None,
     };
     let reading = milliseconds(started.elapsed());
+    let limit = Limit::chosen(arguments.max_output, environment, results(environment))?;
     let interrupt = interrupt::catch()?;
     let (which, path) = (&arguments.which, target.path.as_deref());
     let patience = arguments.timeout.map_or(ANSWER, |limit| limit.min(ANSWER));
@@ -206,7 +214,7 @@ fn perform(
         None => output::Format::Text(files::Place::Private(results(environment))),
     };
     if let output::Format::Text(place) = &format {
-        place.check()?;
+        place.check(ui.out_is_terminal())?;
     }
     let reply = client.call(&call, Some(&interrupt), &mut |progress| {
         ui.progress(&output::progress(&progress));
@@ -221,11 +229,14 @@ fn perform(
     if let Some(problem) = &reply.unchecked {
         ui.warning(&format!("the arguments were not checked: {problem}"));
     }
+    for problem in &reply.warnings {
+        ui.warning(&problem.to_string());
+    }
     if reply.is_error && arguments.format == Some(ErrorFormat::Xml) {
-        let said = output::own_error(&Content::read(&reply)?, &reply);
+        let said = output::own_error(&Content::read(&reply)?, &reply, &limit);
         return Err(Problem::new(ProblemKind::ToolError, said).into());
     }
-    output::print(&reply, &format, ui)
+    output::print(&reply, &format, &limit, ui)
 }
 
 /// Only a path may be any bytes: arguments are JSON, which is text.
@@ -236,7 +247,7 @@ fn no_text(flag: &OsStr) -> Problem {
     ))
 }
 
-/// Where what is no text goes. It may not fail: by then the tool has run.
+/// Where what is no text goes, and what is too long to be printed. It may not fail: by then the tool has run.
 fn results(environment: &Environment) -> PathBuf {
     environment
         .directories()

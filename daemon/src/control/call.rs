@@ -51,21 +51,38 @@ pub(super) async fn call(
     };
     context.log.record(request.caller, event).await;
 
-    outcome.map(|answered| CallReply {
+    let Answered {
+        server,
+        tool,
+        result,
+        filled,
+        unchecked,
+    } = outcome?;
+    // An error need not have the form of a result.
+    let doubts = if result.is_error {
+        None
+    } else {
+        context.validators.doubts(&tool, &result.raw).await
+    };
+    let warnings = doubts.map(|doubt| doubt.at_server(server.name.as_str(), Some(&tool.name)));
+    Ok(CallReply {
         id,
-        is_error: answered.result.is_error,
-        result: answered.result.raw,
-        filled: answered.filled,
-        unchecked: answered.unchecked,
+        is_error: result.is_error,
+        result: result.raw,
+        filled,
+        unchecked,
+        warnings: warnings.into_iter().collect(),
     })
 }
 
 /// What a call gave, and how its arguments were made ready.
 struct Answered {
+    server: Arc<Server>,
+    tool: Arc<Tool>,
     result: CallResult,
     /// What was added to the arguments.
     filled: Map<String, Value>,
-    /// Why the arguments were not checked.
+    /// Why the arguments were not checked before.
     unchecked: Option<Problem>,
 }
 
@@ -111,17 +128,22 @@ async fn attempt(
         cancelled: request.cancelled.clone(),
         progress: Some(progress),
     };
-    let running = context
-        .servers
-        .call(&server.name, &tool.name, asked.arguments.clone(), options);
-    tokio::pin!(running);
-    let result = tokio::select! {
-        result = &mut running => result,
-        // Ends when the servers let go of their end of the channel, which need not be the end of the call.
-        () = pass_on(received, &request.progress) => running.await,
+    let result = {
+        let arguments = asked.arguments.clone();
+        let running = context
+            .servers
+            .call(&server.name, &tool.name, arguments, options);
+        tokio::pin!(running);
+        tokio::select! {
+            result = &mut running => result,
+            // Ends when the servers let go of their end of the channel, which need not be the end of the call.
+            () = pass_on(received, &request.progress) => running.await,
+        }
     };
     match (result, unchecked) {
         (Ok(result), unchecked) => Ok(Answered {
+            server,
+            tool,
             result,
             filled,
             unchecked,

@@ -33,4 +33,7 @@ pub struct CallReply {
     /// Why the arguments were sent without having been checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchecked: Option<Problem>,
+    /// What is wrong with the result, beside what the tool says itself: it does not fit its schema.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Problem>,
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use skills::problem::{Problem, ProblemKind};
 use skills::server::{Phase, ServerState};
@@ -88,9 +88,8 @@ impl Daemon {
                 DefinitionCache::unstored()?
             }
         };
-        let kept = directories.clone();
         // Not waited for: nothing depends on it.
-        tokio::task::spawn_blocking(move || retention::remove_old(&kept, SystemTime::now()));
+        tokio::spawn(retention::day_by_day(directories.clone()));
         let server_logs = identity::server_logs(&directories.state, options);
         let sources = Sources::start(options, config, server_logs, cache, updates.clone()).await;
         settle(&updates, |done| SourceUpdate::Flush { done }).await;

@@ -6,6 +6,7 @@ use std::cell::Cell;
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::json::{Json, Node};
 use crate::tool::Tool;
@@ -130,9 +131,14 @@ pub(super) struct Root {
 
 /// Reads the `inputSchema` of a tool, as much of it as can be read.
 pub(super) fn of(tool: &Tool) -> Root {
-    let (value, fault) = match serde_json::from_str(tool.input_schema.get()) {
+    read(&tool.input_schema)
+}
+
+/// Reads a schema, as much of it as can be read.
+pub(super) fn read(schema: &RawValue) -> Root {
+    let (value, fault) = match serde_json::from_str(schema.get()) {
         Ok(value) => (value, None),
-        Err(error) => (readable(&Json::parse(&tool.input_schema)), Some(error)),
+        Err(error) => (readable(&Json::parse(schema)), Some(error)),
     };
     Root {
         value,

@@ -2,16 +2,19 @@
 
 mod chains;
 mod faults;
+mod result;
 
 use std::error::Error;
 use std::fmt::Write;
 
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Retrieve, Uri, ValidationError};
+use jsonschema::{PatternOptions, Retrieve, Uri, ValidationError};
 use serde_json::{Map, Value};
 
 use self::faults::Fault;
+pub use self::result::ResultValidator;
 use super::parameters::Parameters;
+use super::schema::Root;
 use super::{nearest, refused, schema};
 use crate::entry_id::EntryId;
 use crate::problem::{Problem, ProblemKind};
@@ -41,22 +44,10 @@ impl Validator {
     /// [`ProblemKind::MalformedTool`] when the schema itself can't be used: then only the server can judge arguments.
     pub fn new(tool: &Tool) -> Result<Self, Problem> {
         let root = schema::of(tool);
-        if let Some(fault) = root.fault() {
-            return Err(unusable(format!("can't be read: {fault}")));
-        }
-        if !chains::are_short(&root) {
-            return Err(unusable(
-                "leads from part to part too far or too often to be followed".to_owned(),
-            ));
-        }
+        let compiled = compile(&root, Patterns::All).map_err(unusable)?;
         let parameters = Parameters::of(&root);
         let names =
             (!parameters.takes_others()).then(|| parameters.names().map(str::to_owned).collect());
-        let compiled = jsonschema::options()
-            .with_retriever(NeverFetch)
-            .should_validate_formats(false)
-            .build(root.value())
-            .map_err(|error| unusable(why(&error)))?;
         let required = parameters.iter().filter(|known| known.required);
         let defaults = required.filter_map(|known| {
             let default = known.schemas.default_value(&root)?;
@@ -118,12 +109,7 @@ impl Validator {
         }
         let root = schema::of(tool);
         let mut message = "the arguments do not fit the schema".to_owned();
-        for fault in found.iter().take(LISTED) {
-            let _ = write!(message, "\n  {}: {}", fault.place, fault.reason);
-        }
-        if found.len() > LISTED {
-            let _ = write!(message, "\n  and {} more", found.len() - LISTED);
-        }
+        message.push_str(&listed(&found));
         message.push('\n');
         message.push_str(&Parameters::of(&root).table(id));
         Err(refused(tool, id, Some(self), message, None))
@@ -141,6 +127,45 @@ impl Validator {
             })
             .collect()
     }
+}
+
+/// The faults that are listed, a line each, and how many there are besides.
+fn listed(found: &[Fault]) -> String {
+    let mut lines = String::new();
+    for fault in found.iter().take(LISTED) {
+        let _ = write!(lines, "\n  {}: {}", fault.place, fault.reason);
+    }
+    if found.len() > LISTED {
+        let _ = write!(lines, "\n  and {} more", found.len() - LISTED);
+    }
+    lines
+}
+
+/// Which regular expressions a schema may have.
+#[derive(Clone, Copy)]
+enum Patterns {
+    /// All that JSON Schema knows, some of which take long over a text that is made for it.
+    All,
+    /// Those that take no longer than the text is long.
+    Linear,
+}
+
+/// Compiles a schema, or says why it can't be used. Never fetches a `$ref` from the network.
+fn compile(root: &Root, patterns: Patterns) -> Result<jsonschema::Validator, String> {
+    if let Some(fault) = root.fault() {
+        return Err(format!("can't be read: {fault}"));
+    }
+    if !chains::are_short(root) {
+        return Err("leads from part to part too far or too often to be followed".to_owned());
+    }
+    let options = jsonschema::options()
+        .with_retriever(NeverFetch)
+        .should_validate_formats(false);
+    let options = match patterns {
+        Patterns::All => options,
+        Patterns::Linear => options.with_pattern_options(PatternOptions::regex()),
+    };
+    options.build(root.value()).map_err(|error| why(&error))
 }
 
 /// What stands where a schema could be fetched: the library can, once any crate of the build asks for that feature.

@@ -1,7 +1,7 @@
 //! What a result is made of, as far as it has to be understood to be printed.
 
 use daemon::protocol::CallReply;
-use data_encoding::BASE64;
+use data_encoding::BASE64_NOPAD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
@@ -77,13 +77,13 @@ fn understood(raw: &RawValue) -> Option<Block> {
     let block: RawBlock = serde_json::from_str(raw.get()).ok()?;
     match block.kind.as_str() {
         "text" => block.text.map(Block::Text),
-        "image" | "audio" => binary(&block.data?, block.mime),
+        "image" | "audio" => Some(binary(&block.data?, block.mime, raw)),
         "resource_link" => block.uri.map(Block::Text),
         "resource" => {
             let resource = block.resource?;
             match (resource.text, resource.blob) {
                 (Some(text), _) => Some(Block::Text(text)),
-                (None, Some(blob)) => binary(&blob, resource.mime),
+                (None, Some(blob)) => Some(binary(&blob, resource.mime, raw)),
                 (None, None) => None,
             }
         }
@@ -91,18 +91,40 @@ fn understood(raw: &RawValue) -> Option<Block> {
     }
 }
 
-fn binary(base64: &str, mime: Option<String>) -> Option<Block> {
-    Some(Block::Binary {
-        bytes: BASE64.decode(base64.as_bytes()).ok()?,
-        mime: mime.unwrap_or_default(),
-    })
+/// The bytes of a block; where they can't be read the block's own JSON, which is as little to be looked at.
+fn binary(base64: &str, mime: Option<String>, raw: &RawValue) -> Block {
+    match decoded(base64) {
+        Some(bytes) => Block::Binary {
+            bytes,
+            mime: mime.unwrap_or_default(),
+        },
+        None => Block::Binary {
+            bytes: raw.get().as_bytes().to_vec(),
+            mime: "application/json".to_owned(),
+        },
+    }
+}
+
+/// Reads base64 as servers write it: with line breaks or without padding too, and in the alphabet of URLs.
+fn decoded(base64: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> = base64
+        .trim_end_matches(|c: char| c == '=' || c.is_ascii_whitespace())
+        .bytes()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .map(|byte| match byte {
+            b'-' => b'+',
+            b'_' => b'/',
+            other => other,
+        })
+        .collect();
+    BASE64_NOPAD.decode(&digits).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::value::RawValue;
 
-    use super::{Block, block};
+    use super::{Block, block, decoded};
 
     fn read(json: &str) -> Block {
         block(&RawValue::from_string(json.to_owned()).unwrap())
@@ -140,10 +162,29 @@ mod tests {
     }
 
     #[test]
+    fn base64_is_read_as_servers_write_it() {
+        for base64 in ["+/8=", "+/8", "-_8=", "+/\r\n8=\n", " +/8 = "] {
+            assert_eq!(decoded(base64), Some(vec![0xfb, 0xff]), "{base64}");
+        }
+        for base64 in ["no base64!", "data:image/png;base64,+/8=", "a", "+=/8"] {
+            assert_eq!(decoded(base64), None, "{base64}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_cannot_be_read_are_still_not_for_the_eye() {
+        let json = r#"{"type":"image","data":"no base64!","mimeType":"image/png"}"#;
+        let kept = Block::Binary {
+            bytes: json.as_bytes().to_vec(),
+            mime: "application/json".into(),
+        };
+        assert_eq!(read(json), kept);
+    }
+
+    #[test]
     fn what_is_not_understood_is_given_as_it_is() {
         for json in [
             r#"{"type":"hologram","depth":1e3}"#,
-            r#"{"type":"image","data":"no base64!"}"#,
             r#"{"type":"text"}"#,
             "7",
         ] {

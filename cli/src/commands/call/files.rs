@@ -1,8 +1,10 @@
-//! Where images, audio and blobs of a result go.
+//! The files that results are put into: images, audio and blobs, and what is too long to be printed.
+//!
+//! A server may say neither where they are nor what they are called, only what kind they are, from a list.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -36,9 +38,13 @@ impl Place {
         }
     }
 
-    /// Refuses, before anything is called, a place of the user's that can't be written.
-    pub(super) fn check(&self) -> Result<(), Problem> {
+    /// Refuses, before anything is called, a place of the user's that can't be written, and a terminal, which bytes could steer.
+    pub(super) fn check(&self, out_is_terminal: bool) -> Result<(), Problem> {
         let directory = match self {
+            Self::Output if out_is_terminal => {
+                return Err(usage("images, audio and blobs are not for a terminal")
+                    .hint("send them to a program or a file: shelf call --out - … | program"));
+            }
             Self::Private(_) | Self::Output => return Ok(()),
             Self::Directory(directory) => directory.as_path(),
             Self::File(path) => match path.parent() {
@@ -57,8 +63,8 @@ impl Place {
     }
 }
 
-/// Writes bytes to a new file in a directory; its name tells when, by whom and which of them it is.
-pub(super) fn write_new(
+/// Writes bytes to a new file in a directory of our own, which only its owner can enter.
+pub(super) fn write_private(
     directory: &Path,
     position: usize,
     mime: &str,
@@ -68,27 +74,36 @@ pub(super) fn write_new(
         .recursive(true)
         .mode(0o700)
         .create(directory)?;
+    // It may have been there, with the modes of whoever made it.
+    fs::set_permissions(directory, Permissions::from_mode(0o700))?;
+    write_new(directory, position, mime, bytes)
+}
+
+/// Writes bytes to a new file in a directory; its name tells when it was written and which of them it is.
+pub(super) fn write_new(
+    directory: &Path,
+    position: usize,
+    mime: &str,
+    bytes: &[u8],
+) -> io::Result<PathBuf> {
     let now = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    let name = format!(
-        "{now}-{}-{position}.{}",
-        std::process::id(),
-        extension(mime)
-    );
-    let path = directory.join(name);
-    private().create_new(true).open(&path)?.write_all(bytes)?;
+    // Calls side by side write in the same second: the rest of the name is random. The file goes again if it can't be written whole.
+    let mut file = tempfile::Builder::new()
+        .prefix(&format!("{now}-{position}-"))
+        .suffix(&format!(".{}", extension(mime)))
+        .permissions(Permissions::from_mode(0o600))
+        .tempfile_in(directory)?;
+    file.write_all(bytes)?;
+    let (_, path) = file.keep()?;
     Ok(path)
 }
 
 /// Writes bytes to the file that the user named.
 pub(super) fn write_to(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file: File = private().create(true).truncate(true).open(path)?;
-    file.write_all(bytes)
-}
-
-fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.write(true).mode(0o600);
-    options
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file: File = options.open(path)?;
+    file.write_all(bytes)
 }
 
 fn extension(mime: &str) -> &'static str {
@@ -102,11 +117,18 @@ fn extension(mime: &str) -> &'static str {
         "audio/mpeg" => "mp3",
         "audio/wav" | "audio/x-wav" => "wav",
         "audio/ogg" => "ogg",
+        "audio/flac" => "flac",
+        "audio/mp4" => "m4a",
+        "audio/webm" | "video/webm" => "webm",
+        "video/mp4" => "mp4",
         "application/pdf" => "pdf",
         "application/json" => "json",
         "application/zip" => "zip",
         "application/gzip" => "gz",
+        "application/xml" | "text/xml" => "xml",
+        "text/csv" => "csv",
         "text/html" => "html",
+        "text/markdown" => "md",
         "text/plain" => "txt",
         _ => "bin",
     }
@@ -117,17 +139,23 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
     use std::path::Path;
 
-    use super::{Place, extension, write_new, write_to};
+    use super::{Place, extension, write_new, write_private, write_to};
 
     #[test]
     fn a_place_that_is_not_there_is_refused_before_the_call() {
         let directory = tempfile::tempdir().unwrap();
         let here = Place::chosen(&directory.path().join("new.png"));
-        assert_eq!(here.check(), Ok(()));
-        assert_eq!(Place::chosen(directory.path()).check(), Ok(()));
+        assert_eq!(here.check(true), Ok(()));
+        assert_eq!(Place::chosen(directory.path()).check(true), Ok(()));
         let nowhere = Place::chosen(&directory.path().join("missing/new.png"));
-        let problem = nowhere.check().unwrap_err();
+        let problem = nowhere.check(false).unwrap_err();
         assert!(problem.to_string().contains("missing"), "{problem}");
+    }
+
+    #[test]
+    fn bytes_of_strangers_are_not_for_a_terminal() {
+        assert_eq!(Place::Output.check(false), Ok(()));
+        assert_eq!(Place::Output.check(true).unwrap_err().kind.exit_code(), 2);
     }
 
     #[test]
@@ -144,15 +172,15 @@ mod tests {
     fn new_files_are_private_and_never_overwritten() {
         let parent = tempfile::tempdir().unwrap();
         let directory = parent.path().join("results");
-        let path = write_new(&directory, 1, "image/png", b"one").unwrap();
+        std::fs::create_dir(&directory).unwrap();
+        let path = write_private(&directory, 1, "image/png", b"one").unwrap();
         assert_eq!(path.extension().unwrap(), "png");
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(std::fs::metadata(&directory).unwrap().mode() & 0o777, 0o700);
         std::fs::write(&path, "mine").unwrap();
-        // The same second and position again: either refused or another name.
-        if let Ok(other) = write_new(&directory, 1, "image/png", b"two") {
-            assert_ne!(other, path);
-        }
+        // The same second and position again.
+        let other = write_new(&directory, 1, "image/png", b"two").unwrap();
+        assert_ne!(other, path);
         assert_eq!(std::fs::read(&path).unwrap(), b"mine");
     }
 

@@ -1,12 +1,18 @@
 //! How the result of a call is printed.
+//!
+//! Stdout is only the result. It must not know how a file is named, nor how much is too much.
+
+use std::io;
+use std::path::{Path, PathBuf};
 
 use daemon::protocol::{CallReply, Progress};
 use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
 
 use super::content::{Block, Content};
-use super::files::{Place, write_new, write_to};
+use super::files::{Place, write_new, write_private, write_to};
 use super::input::another_kind;
+use super::limit::{Cut, JSON, Limit, mime};
 use crate::error::{CommandError, CommandResult};
 use crate::ui::Ui;
 
@@ -21,50 +27,99 @@ pub(super) enum Format {
     Data,
 }
 
-/// Prints a result. A tool's own error is an error of the command too.
-pub(super) fn print(reply: &CallReply, format: &Format, ui: &Ui) -> CommandResult {
-    match format {
-        Format::Json => ui.data(format!("{}\n", reply.result.get()).as_bytes())?,
-        _ if reply.is_error => explain(&Content::read(reply)?, reply, ui),
-        Format::Text(place) => {
-            let content = Content::read(reply)?;
-            print_blocks(&content, place, ui)
-                .inspect_err(|error| save_text(error, &content, ui))?;
-        }
-        Format::Data => {
-            let content = Content::read(reply)?;
-            print_data(&content, ui).inspect_err(|error| save_text(error, &content, ui))?;
-        }
-    }
-    if reply.is_error {
-        return Err(CommandError::Tool);
-    }
-    Ok(())
-}
-
-/// Shows on stderr what was not of the kind that was asked for: the tool has run, and may not give it again.
-fn save_text(error: &CommandError, content: &Content, ui: &Ui) {
-    let text = text_of(content);
-    if let CommandError::Problem(problem) = error
-        && problem.kind == ProblemKind::ResultKind
-        && !text.is_empty()
-    {
-        ui.note(&text);
+/// Prints a result. A tool's own error is an error of the command too, also for a reader who has had enough of it.
+pub(super) fn print(reply: &CallReply, format: &Format, limit: &Limit, ui: &Ui) -> CommandResult {
+    let printed = Printer { limit, ui }.print(reply, format);
+    match printed {
+        Ok(()) | Err(CommandError::BrokenPipe) if reply.is_error => Err(CommandError::Tool),
+        printed => printed,
     }
 }
 
-/// Shows a tool's own error.
-fn explain(content: &Content, reply: &CallReply, ui: &Ui) {
-    ui.note(&own_error(content, reply));
-}
-
-/// What a tool says of its own error.
-pub(super) fn own_error(content: &Content, reply: &CallReply) -> String {
+/// What a tool says of its own error, as much of it as is printed.
+pub(super) fn own_error(content: &Content, reply: &CallReply, limit: &Limit) -> String {
     let text = text_of(content);
     if text.trim().is_empty() {
         format!("{} reported an error and did not say which", reply.id)
     } else {
-        text
+        limit.told(&text)
+    }
+}
+
+/// The way to stdout and stderr, under a limit.
+struct Printer<'a> {
+    limit: &'a Limit,
+    ui: &'a Ui,
+}
+
+impl Printer<'_> {
+    fn print(&self, reply: &CallReply, format: &Format) -> CommandResult {
+        if let Format::Json = format {
+            return self.json(&format!("{}\n", reply.result.get()));
+        }
+        let content =
+            Content::read(reply).inspect_err(|_| self.keep(reply.result.get().as_bytes(), JSON))?;
+        if reply.is_error {
+            self.ui.note(&own_error(&content, reply, self.limit));
+            return Ok(());
+        }
+        let printed = match format {
+            Format::Text(place) => self.blocks(&content, place),
+            Format::Json | Format::Data => data(&content)
+                .map_err(CommandError::Problem)
+                .and_then(|data| self.json(&format!("{data}\n"))),
+        };
+        printed.inspect_err(|error| self.save_text(error, &content))
+    }
+
+    /// Shows on stderr what was not of the kind that was asked for: the tool has run, and may not give it again.
+    fn save_text(&self, error: &CommandError, content: &Content) {
+        let mut text = text_of(content);
+        if let ("", Some(structured)) = (&*text, &content.structured) {
+            structured.get().clone_into(&mut text);
+        }
+        if let CommandError::Problem(problem) = error
+            && problem.kind == ProblemKind::ResultKind
+            && !text.is_empty()
+        {
+            self.ui.note(&self.limit.told(&text));
+        }
+    }
+
+    fn text(&self, text: &str) -> CommandResult {
+        self.show(text, self.limit.head(text))
+    }
+
+    fn json(&self, json: &str) -> CommandResult {
+        self.show(json, self.limit.whole_json(json))
+    }
+
+    /// Prints a part of a text, and says where the rest is. What can't be printed is kept: the tool may not give it again.
+    fn show(&self, text: &str, cut: Cut<'_>) -> CommandResult {
+        let shown = self.ui.text(cut.head).map_err(CommandError::from);
+        match (&shown, cut.note) {
+            (Err(CommandError::BrokenPipe), _) => {}
+            (_, Some(note)) => self.ui.note(&note),
+            (Err(_), None) => self.keep(text.as_bytes(), mime(text)),
+            (Ok(()), None) => {}
+        }
+        shown
+    }
+
+    fn bytes(&self, bytes: &[u8], mime: &str) -> CommandResult {
+        let shown = self.ui.data(bytes).map_err(CommandError::from);
+        if matches!(&shown, Err(error) if !matches!(error, CommandError::BrokenPipe)) {
+            self.keep(bytes, mime);
+        }
+        shown
+    }
+
+    /// Saves what could not be printed. That this can't be done either is no second error.
+    fn keep(&self, bytes: &[u8], mime: &str) {
+        if let Ok(path) = self.limit.keep(bytes, mime) {
+            self.ui
+                .note(&format!("the whole result: {}", path.display()));
+        }
     }
 }
 
@@ -76,52 +131,65 @@ fn text_of(content: &Content) -> String {
     }))
 }
 
-fn print_blocks(content: &Content, place: &Place, ui: &Ui) -> CommandResult {
-    let mut texts = Vec::new();
-    let mut binaries = Vec::new();
-    for block in content.blocks() {
-        match block {
-            Block::Text(text) => texts.push(text),
-            Block::Binary { bytes, mime } => binaries.push((bytes, mime)),
+/// Writes bytes of a kind to a new file in a directory: `write_new` or `write_private`.
+type Write = fn(&Path, usize, &str, &[u8]) -> io::Result<PathBuf>;
+
+impl Printer<'_> {
+    fn blocks(&self, content: &Content, place: &Place) -> CommandResult {
+        let mut texts = Vec::new();
+        let mut binaries = Vec::new();
+        for block in content.blocks() {
+            match block {
+                Block::Text(text) => texts.push(text),
+                Block::Binary { bytes, mime } => binaries.push((bytes, mime)),
+            }
         }
+        // Some servers answer with structured content alone.
+        if let (true, true, Some(structured), Place::Directory(_) | Place::Private(_)) = (
+            texts.is_empty(),
+            binaries.is_empty(),
+            &content.structured,
+            place,
+        ) {
+            return self.json(&format!("{}\n", structured.get()));
+        }
+        let text = joined(texts.into_iter());
+        match place {
+            Place::Output => {
+                let (bytes, mime) = only(&binaries)?;
+                if !text.is_empty() {
+                    self.ui.note(&self.limit.told(&text));
+                }
+                return self.bytes(bytes, mime);
+            }
+            Place::File(path) => {
+                write_to(path, &only(&binaries)?.0).map_err(|e| unwritable(path, &e))?;
+            }
+            Place::Directory(directory) => self.write_each(directory, &binaries, write_new)?,
+            Place::Private(directory) => self.write_each(directory, &binaries, write_private)?,
+        }
+        self.text(&text)
     }
-    // Some servers answer with structured content alone.
-    if let (true, true, Some(structured)) =
-        (texts.is_empty(), binaries.is_empty(), &content.structured)
-    {
-        texts.push(format!("{}\n", structured.get()));
-    }
-    let text = joined(texts.into_iter());
-    let write_each = |directory| {
+
+    fn write_each(
+        &self,
+        directory: &Path,
+        binaries: &[(Vec<u8>, String)],
+        write: Write,
+    ) -> Result<(), Problem> {
         for (position, (bytes, mime)) in binaries.iter().enumerate() {
-            let path = write_new(directory, position + 1, mime, bytes)
+            let path = write(directory, position + 1, mime, bytes)
                 .map_err(|e| unwritable(directory, &e))?;
-            ui.note(&path.display().to_string());
+            self.ui.note(&path.display().to_string());
         }
         Ok(())
-    };
-    match place {
-        Place::Output => {
-            let bytes = only(&binaries)?;
-            if !text.is_empty() {
-                ui.note(&text);
-            }
-            return Ok(ui.data(bytes)?);
-        }
-        Place::File(path) => {
-            write_to(path, only(&binaries)?).map_err(|e| unwritable(path, &e))?;
-        }
-        Place::Directory(directory) | Place::Private(directory) => {
-            write_each(directory).map_err(CommandError::Problem)?;
-        }
     }
-    Ok(ui.data(text.as_bytes())?)
 }
 
 /// The only image, audio or blob.
-fn only(binaries: &[(Vec<u8>, String)]) -> Result<&[u8], Problem> {
+fn only(binaries: &[(Vec<u8>, String)]) -> Result<&(Vec<u8>, String), Problem> {
     match binaries {
-        [(bytes, _)] => Ok(bytes),
+        [one] => Ok(one),
         [] => Err(another_kind("the result has no image, audio or blob")),
         several => Err(another_kind(format!(
             "the result has {} images, audios or blobs",
@@ -132,7 +200,7 @@ fn only(binaries: &[(Vec<u8>, String)]) -> Result<&[u8], Problem> {
 }
 
 /// The tool has run by now, so this is no wrong usage: the text of the result must not be lost with it.
-fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Problem {
+fn unwritable(path: &Path, error: &io::Error) -> Problem {
     another_kind(format!("the result can't be written: {error}")).at_file(path, None)
 }
 
@@ -146,10 +214,6 @@ fn joined(texts: impl Iterator<Item = String>) -> String {
         all.push_str(&text);
     }
     all
-}
-
-fn print_data(content: &Content, ui: &Ui) -> CommandResult {
-    Ok(ui.data(format!("{}\n", data(content)?).as_bytes())?)
 }
 
 /// The structured content, else the only block when it is text and JSON.
@@ -199,6 +263,7 @@ mod tests {
             result: RawValue::from_string(json.to_owned()).unwrap(),
             filled: serde_json::Map::new(),
             unchecked: None,
+            warnings: Vec::new(),
         };
         Content::read(&reply).unwrap()
     }
@@ -238,7 +303,7 @@ mod tests {
     #[test]
     fn one_place_takes_one() {
         let one = (vec![1], String::new());
-        assert_eq!(only(std::slice::from_ref(&one)).unwrap(), [1]);
+        assert_eq!(only(std::slice::from_ref(&one)).unwrap(), &one);
         assert_eq!(only(&[]).unwrap_err().kind, ProblemKind::ResultKind);
         assert!(only(&[one.clone(), one]).unwrap_err().hint.is_some());
     }

@@ -81,6 +81,7 @@ impl Service for Scripted {
             result: RawValue::from_string(result).unwrap(),
             filled: serde_json::Map::new(),
             unchecked: None,
+            warnings: Vec::new(),
         })
     }
 }

@@ -250,6 +250,7 @@ impl Connection for FakeConnection {
             result: RawValue::from_string(result.to_owned()).unwrap(),
             filled: serde_json::Map::new(),
             unchecked: None,
+            warnings: Vec::new(),
         })
     }
 }

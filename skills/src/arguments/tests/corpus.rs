@@ -2,12 +2,16 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::{id, nothing_to_read, tool};
-use crate::arguments::{Validator, parse_flags};
+use crate::arguments::{ResultValidator, Validator, parse_flags};
+use crate::entry_id::ServerName;
+use crate::tool::Tool;
 
 #[test]
 fn every_real_schema_compiles_and_names_its_arguments() {
@@ -48,5 +52,33 @@ fn every_real_schema_compiles_and_names_its_arguments() {
         started.elapsed()
     );
     assert!(tools > 0);
+    assert_eq!(faults, [""; 0], "schemas that can't be used");
+}
+
+#[test]
+fn every_real_output_schema_compiles() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/mcp");
+    if !directory.is_dir() {
+        println!("skipped: {} is absent", directory.display());
+        return;
+    }
+    let (mut schemas, mut faults) = (0, Vec::new());
+    for file in fs::read_dir(directory).unwrap() {
+        let path = file.unwrap().path();
+        let server: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        for definition in server["tools"].as_array().unwrap() {
+            let raw = RawValue::from_string(definition.to_string()).unwrap();
+            let tool = Tool::parse(&ServerName::new("real"), 0, Arc::from(raw)).unwrap();
+            let Some(compiled) = ResultValidator::new(&tool) else {
+                continue;
+            };
+            schemas += 1;
+            if let Err(problem) = compiled {
+                faults.push(format!("{} {}: {problem}", path.display(), tool.name));
+            }
+        }
+    }
+    println!("{schemas} output schemas");
+    assert!(schemas > 0);
     assert_eq!(faults, [""; 0], "schemas that can't be used");
 }

@@ -1,0 +1,398 @@
+//! Results: what of them is printed where, what goes into files, and what is said about them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::needs::{lacks_mount, workspace};
+use crate::support::shelf::{Finished, Shelf};
+use crate::support::wait_for;
+
+/// A mounted shelf with a server that gives whatever is asked for.
+fn shelf() -> Shelf {
+    let shelf = Shelf::new();
+    let program = workspace().join("tests/servers/results.py");
+    shelf.servers(json!({
+        "results": { "command": "python3", "args": [program] },
+        "fake": shelf.fake(&[]),
+    }));
+    shelf.mount();
+    shelf
+}
+
+/// Calls a tool whose result is given, with options of ours.
+fn give(shelf: &Shelf, options: &[&str], tool: &str, result: &Value) -> Finished {
+    let json = result.to_string();
+    let words = [&["call"], options, &[tool, "--json", &json]].concat();
+    shelf.run(&words)
+}
+
+fn text(text: &str) -> Value {
+    json!({ "content": [{ "type": "text", "text": text }] })
+}
+
+/// The path at the end of what was said of a result that was cut.
+#[track_caller]
+fn path_in(stderr: &str) -> PathBuf {
+    let (_, path) = stderr.trim_end().rsplit_once(": ").unwrap();
+    PathBuf::from(path)
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// What a terminal shows of a script.
+fn on_a_terminal(shelf: &Shelf, script: &str) -> String {
+    let spawn = "import pty, sys; pty.spawn(['sh', '-c', sys.argv[1]])";
+    let mut command = shelf.command("python3");
+    Finished::of(command.args(["-c", spawn, script])).succeeds()
+}
+
+#[test]
+fn every_kind_of_block_goes_where_it_belongs() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    let result = json!({ "content": [
+        { "type": "text", "text": "one" },
+        { "type": "image", "data": "aW1hZ2U=", "mimeType": "image/png", "name": "../../evil.sh" },
+        { "type": "text", "text": "two\n" },
+        { "type": "audio", "data": "YXVk\naW8=", "mimeType": "audio/../../evil" },
+        { "type": "resource_link", "uri": "file:///a", "name": "a" },
+        { "type": "resource", "resource": { "uri": "x:t", "text": "three" } },
+        { "type": "resource", "resource": { "uri": "x:../../b.sh", "blob": "YmxvYg", "mimeType": "application/pdf" } },
+        { "type": "hologram", "depth": 1 },
+    ]});
+    let finished = give(&shelf, &[], "results/give", &result);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert_eq!(
+        finished.stdout,
+        "one\ntwo\nfile:///a\nthree\n{\"type\":\"hologram\",\"depth\":1}"
+    );
+    let results = shelf.path("cache/toolshelf/results");
+    assert_eq!(mode(&results), 0o700);
+    let paths: Vec<_> = finished.stderr.lines().map(Path::new).collect();
+    let expected = [("png", "image"), ("bin", "audio"), ("pdf", "blob")];
+    assert_eq!(paths.len(), expected.len(), "{}", finished.stderr);
+    for (path, (extension, content)) in paths.into_iter().zip(expected) {
+        assert_eq!(path.parent().unwrap(), results);
+        assert_eq!(path.extension().unwrap(), extension);
+        assert_eq!(fs::read_to_string(path).unwrap(), content);
+        assert_eq!(mode(path), 0o600);
+        assert!(!path.to_str().unwrap().contains("evil"));
+    }
+}
+
+#[test]
+fn a_result_has_the_form_that_is_asked_for() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    let image = json!({ "content": [
+        { "type": "text", "text": "a picture" },
+        { "type": "image", "data": "aW1hZ2U=", "mimeType": "image/png" },
+    ]});
+    let to = |place: &str| give(&shelf, &["--out", place], "results/give", &image);
+    assert_eq!(to("new.png").succeeds(), "a picture");
+    assert_eq!(fs::read_to_string(shelf.path("new.png")).unwrap(), "image");
+    fs::create_dir(shelf.path("pictures")).unwrap();
+    let listed = to("pictures").stderr;
+    assert_eq!(
+        fs::read_to_string(shelf.path(listed.trim_end())).unwrap(),
+        "image"
+    );
+    let piped = to("-");
+    assert_eq!((&*piped.stdout, &*piped.stderr), ("image", "a picture\n"));
+    let nothing = give(&shelf, &["--out", "-"], "results/give", &text("words"));
+    assert!(nothing.fails(65).starts_with("words\n"));
+
+    let sent = r#"{"structuredContent": {"b": 1e3, "a": "é"}, "x-more": [ ]}"#;
+    let call = |option| shelf.call(&[option, "results/give", "--json", sent]);
+    assert_eq!(call("--json"), format!("{sent}\n"));
+    assert_eq!(call("--data"), "{\"b\": 1e3, \"a\": \"é\"}\n");
+}
+
+#[test]
+fn an_empty_result_is_nothing() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    for result in [json!({}), json!({ "content": [] }), text("")] {
+        let finished = give(&shelf, &[], "results/give", &result);
+        assert_eq!(
+            (finished.code, finished.stdout, finished.stderr),
+            (0, String::new(), String::new()),
+            "{result}"
+        );
+    }
+    let many = json!({ "content": vec![json!({ "type": "text", "text": "x" }); 1000] });
+    let printed = give(&shelf, &[], "results/give", &many).succeeds();
+    assert_eq!(printed.lines().count(), 1000);
+}
+
+#[test]
+fn a_longer_result_prints_its_head_and_goes_whole_into_a_file() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    let long = |options: &[&str], count: &str| {
+        let words = [&["call"], options, &["results/long", "--count", count]].concat();
+        shelf.run(&words)
+    };
+    let whole = long(&[], "5000").succeeds();
+    let cut = long(&["--max-output", "1K"], "5000");
+    assert_eq!(cut.code, 0, "{}", cut.stderr);
+    assert!(cut.stdout.len() <= 1024 && cut.stdout.len() > 1000);
+    assert!(whole.starts_with(&cut.stdout) && cut.stdout.ends_with('\n'));
+    let said = format!(
+        "printed {} of {} bytes, the whole result (text/plain): ",
+        cut.stdout.len(),
+        whole.len()
+    );
+    assert!(cut.stderr.starts_with(&said), "{}", cut.stderr);
+    let path = path_in(&cut.stderr);
+    assert_eq!(fs::read_to_string(&path).unwrap(), whole);
+    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+
+    let exactly = whole.len().to_string();
+    let fits = long(&["--max-output", &exactly], "5000");
+    assert_eq!((fits.stdout, fits.stderr), (whole, String::new()));
+}
+
+#[test]
+fn the_limit_is_that_of_the_flag_else_of_the_environment() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    let printed = |variable: &str, flag: &str| {
+        let script =
+            format!("SHELF_MAX_OUTPUT={variable} shelf call {flag} results/long --count 3");
+        shelf.shell(&script)
+    };
+    assert_eq!(printed("7", "").succeeds(), "line 1\n");
+    assert_eq!(
+        printed("7", "--max-output 14").succeeds(),
+        "line 1\nline 2\n"
+    );
+    assert_eq!(
+        printed("7", "--max-output none").succeeds().lines().count(),
+        3
+    );
+    assert_eq!(printed("", "").succeeds().lines().count(), 3);
+    let wrong = printed("much", "").fails(2);
+    assert!(wrong.contains("SHELF_MAX_OUTPUT is `much`"), "{wrong}");
+    assert!(printed("", "--max-output 1.5M").fails(2).contains("64K"));
+}
+
+#[test]
+fn json_is_printed_whole_or_not_at_all() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    let result = json!({ "structuredContent": { "words": vec!["word"; 100] } });
+    for option in ["--json", "--data"] {
+        let whole = give(&shelf, &[option], "results/give", &result).succeeds();
+        let cut = give(
+            &shelf,
+            &["--max-output", "64", option],
+            "results/give",
+            &result,
+        );
+        assert_eq!((cut.code, &*cut.stdout), (0, ""), "{}", cut.stderr);
+        assert!(cut.stderr.contains("(application/json)"), "{}", cut.stderr);
+        assert_eq!(fs::read_to_string(path_in(&cut.stderr)).unwrap(), whole);
+    }
+    let failed =
+        json!({ "content": [{ "type": "text", "text": "x".repeat(100) }], "isError": true });
+    let failed = give(
+        &shelf,
+        &["--max-output", "64", "--json"],
+        "results/give",
+        &failed,
+    );
+    assert!(failed.fails(1).starts_with("printed 0 of"));
+}
+
+#[test]
+fn the_limit_holds_for_errors_of_the_tool() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    let mut result = text(&"an error\n".repeat(1000));
+    result["isError"] = json!(true);
+    let said = give(&shelf, &["--max-output", "20"], "results/give", &result).fails(1);
+    assert!(
+        said.starts_with("an error\nan error\nprinted 18 of 9000"),
+        "{said}"
+    );
+    assert_eq!(fs::read_to_string(path_in(&said)).unwrap().len(), 9000);
+    let options = ["--max-output", "20", "--format", "xml"];
+    let said = give(&shelf, &options, "results/give", &result).fails(1);
+    assert!(
+        said.contains("printed 18 of 9000") && said.len() < 2000,
+        "{said}"
+    );
+}
+
+#[test]
+fn a_reader_that_has_had_enough_is_no_error() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    let quits = |call: &str| {
+        let finished = shelf.shell(&format!(
+            "shelf call {call} | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}"
+        ));
+        assert_eq!(finished.stderr, "", "{call}");
+        finished.stdout
+    };
+    assert_eq!(quits("results/long --count 300000"), "0\n");
+    assert_eq!(quits("--json results/long --count 300000"), "0\n");
+    assert_eq!(quits("--out - results/image --count 3000000"), "0\n");
+    // That the tool failed is still so.
+    let error =
+        json!({ "content": [{ "type": "text", "text": "x".repeat(100_000) }], "isError": true });
+    let file = shelf.write(
+        "error.json",
+        json!({ "json": error.to_string() }).to_string(),
+    );
+    let call = format!("--json --args @{} results/give", file.display());
+    assert_eq!(quits(&call), "1\n");
+}
+
+#[test]
+fn what_cannot_be_printed_is_kept() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    let full = shelf.shell("shelf call results/long --count 2 >/dev/full");
+    assert_eq!(full.code, 70, "{}", full.stderr);
+    let kept = full.stderr.lines().next().unwrap();
+    assert!(kept.starts_with("the whole result: "), "{kept}");
+    assert_eq!(
+        fs::read_to_string(path_in(kept)).unwrap(),
+        "line 1\nline 2\n"
+    );
+    let full = shelf.shell("shelf call --out - results/image --count 5 >/dev/full");
+    let kept = path_in(full.stderr.lines().next().unwrap());
+    assert_eq!((fs::read(&kept).unwrap(), mode(&kept)), (vec![0; 5], 0o600));
+    // No result at all by the protocol: it may be worth something to who reads it.
+    let odd = json!({ "content": "words" });
+    let said = give(&shelf, &[], "results/give", &odd).fails(4);
+    let kept = path_in(said.lines().next().unwrap());
+    assert_eq!(fs::read_to_string(kept).unwrap(), odd.to_string());
+    let structured = json!({ "structuredContent": { "a": 1 } });
+    let said = give(&shelf, &["--out", "x.png"], "results/give", &structured).fails(65);
+    assert!(said.starts_with("{\"a\":1}\n"), "{said}");
+}
+
+#[test]
+fn a_result_that_does_not_fit_its_schema_is_printed_with_a_warning() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    let good = json!({ "content": [], "structuredContent": { "sum": 3, "unit": "m" } });
+    let finished = give(&shelf, &["--data"], "results/typed", &good);
+    assert_eq!(
+        (&*finished.stdout, &*finished.stderr),
+        ("{\"sum\":3,\"unit\":\"m\"}\n", "")
+    );
+
+    let bad = json!({ "structuredContent": { "sum": "three", "unit": "kg" } });
+    let finished = give(&shelf, &["--json"], "results/typed", &bad);
+    assert_eq!((finished.code, finished.stdout), (0, format!("{bad}\n")));
+    assert!(
+        finished
+            .stderr
+            .starts_with("warning: results/typed: the structured content")
+    );
+    for fault in ["\n  /sum: must be number", "\n  /unit: must be"] {
+        assert!(finished.stderr.contains(fault), "{}", finished.stderr);
+    }
+
+    let finished = give(&shelf, &[], "results/typed", &text("3"));
+    assert_eq!((finished.code, &*finished.stdout), (0, "3"));
+    assert!(
+        finished.stderr.contains("no structured content"),
+        "{}",
+        finished.stderr
+    );
+
+    let error = json!({ "content": [{ "type": "text", "text": "no" }], "isError": true });
+    assert_eq!(give(&shelf, &[], "results/typed", &error).fails(1), "no\n");
+}
+
+#[test]
+fn a_check_neither_fetches_nor_takes_for_ever() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    let finished = give(&shelf, &[], "results/remote", &text("x"));
+    assert_eq!((finished.code, &*finished.stdout), (0, "x"));
+    assert!(
+        finished.stderr.contains("never fetched"),
+        "{}",
+        finished.stderr
+    );
+    let slow = shelf.run(&["call", "results/slow", "--count", "300000"]);
+    assert_eq!(slow.code, 0);
+    assert!(
+        slow.stderr.contains("it took more than 1s"),
+        "{}",
+        slow.stderr
+    );
+}
+
+#[test]
+fn a_terminal_shows_progress_and_is_not_steered_by_results() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    // Reports that come with the result may be left out, so it is tried until one is seen.
+    wait_for("progress is shown", || {
+        let shown = on_a_terminal(&shelf, "shelf call fake/sleep --seconds 0.1");
+        assert!(shown.ends_with("slept"), "{shown:?}");
+        shown.contains("of 3 step").then_some(())
+    });
+    let piped = shelf.run(&["call", "fake/sleep", "--seconds", "0.1"]);
+    assert_eq!((&*piped.stdout, &*piped.stderr), ("slept", ""));
+
+    let steering = text("a\u{1b}[2Jb\u{9b}2Jc\u{202e}d");
+    assert_eq!(
+        give(&shelf, &[], "results/give", &steering).succeeds(),
+        "a\u{1b}[2Jb\u{9b}2Jc\u{202e}d"
+    );
+    shelf.write(
+        "steering.json",
+        json!({ "json": steering.to_string() }).to_string(),
+    );
+    for option in ["", "--json"] {
+        let call = format!("shelf call {option} --args @steering.json results/give 2>/dev/null");
+        let shown = on_a_terminal(&shelf, &call);
+        assert!(
+            !shown.contains(['\u{1b}', '\u{9b}', '\u{202e}']),
+            "{shown:?}"
+        );
+    }
+    let image = "shelf call --out - results/image --count 3; echo code $?";
+    let shown = on_a_terminal(&shelf, image);
+    assert!(
+        shown.contains("not for a terminal") && shown.contains("code 2"),
+        "{shown:?}"
+    );
+}
