@@ -24,6 +24,7 @@ mod mounting;
 mod opening;
 mod reading;
 mod real_servers;
+mod running;
 mod searching;
 mod search_directory;
 mod serving;

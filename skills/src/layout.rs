@@ -3,6 +3,7 @@
 //! What did not change keeps its nodes: a directory of the new tree is the very one of the old tree when nothing
 //! below it differs.
 
+pub(crate) mod bin;
 mod given;
 mod servers;
 mod skills;
@@ -26,8 +27,11 @@ pub(crate) use servers::PlacedServer;
 use skills::PlacedSkill;
 use stamp::Stamp;
 
-/// Names that a server can't have: `skills/x` is the id of a skill.
-const RESERVED_SERVERS: &[&str] = &["skills"];
+/// Names that a server can't have: `skills/x` is the id of a skill, `bin/x` a path in the mount.
+const RESERVED_SERVERS: &[&str] = &["bin", SKILLS];
+
+/// What the ids of skills begin with.
+const SKILLS: &str = "skills";
 
 /// Everything with its place.
 #[derive(Debug)]
@@ -89,6 +93,8 @@ impl Layout {
             .values()
             .filter_map(|server| server.content.schemas.clone());
         root.push(stamp.directory(".schemas", schemas.collect()));
+        let programs = servers.values().flat_map(|server| server.content.programs());
+        root.push(stamp.directory("bin", programs.collect()));
         root.push(skills::directory(&skills, &skill_lines, stamp));
         let mut contents = servers.values().map(|server| &server.content);
         let is_counted = index_is_counted
@@ -164,7 +170,7 @@ fn place_servers(
     for ((name, (server, state)), allotted) in sources.servers.iter().zip(allotted) {
         if let Some(taken) = allotted.taken {
             let winner = match taken {
-                Taken::ByLayout => "the directory of the skills".to_owned(),
+                Taken::ByLayout => format!("the directory `{}` of the mount", name.as_str()),
                 Taken::ByClaim(rival) => format!("the server `{}`", claims[rival].name.display()),
             };
             problems.push(
@@ -222,7 +228,7 @@ fn unknown_entries(
 ) -> Vec<Problem> {
     let exists = |id: &EntryId| {
         let first = id.as_str().split_once('/').map_or("", |(first, _)| first);
-        if RESERVED_SERVERS.contains(&first) {
+        if first == SKILLS {
             return skills.iter().any(|skill| skill.id == *id);
         }
         let server = servers
