@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use serde_json::{Value, json};
+
 use crate::support::needs::{lacks_mount, lacks_program, lacks_root};
 use crate::support::shelf::{Finished, Shelf};
 
@@ -107,7 +109,7 @@ fn every_end_of_it_is_that_of_a_call() {
     assert!(ours.contains("before the id"), "{ours}");
     let crashed = script(&shelf, "fake.crash --text 'out of coffee'").fails(4);
     assert!(crashed.contains("out of coffee"), "{crashed}");
-    let misspelt = script(&shelf, "shelf call mount/../mount/bin/fake.ecko.md").fails(3);
+    let misspelt = script(&shelf, "shelf call ./mount/bin/fake.ecko").fails(3);
     assert!(misspelt.contains("fake/echo"), "{misspelt}");
     assert_eq!(calls(&shelf).len(), 2);
 }
@@ -121,10 +123,7 @@ fn without_the_command_it_says_what_is_missing() {
     let program = shelf.mounted("bin/fake.echo");
     let run = Finished::of(shelf.command(program).env("PATH", "/nowhere"));
     let said = run.fails(127);
-    assert!(
-        said.contains("error: ") && said.contains("hint: ") && said.contains("PATH"),
-        "{said}"
-    );
+    assert!(said.contains("shelf: not found"), "{said}");
 }
 
 #[test]
@@ -134,7 +133,7 @@ fn odd_names_stay_runnable() {
     }
     let shelf = Shelf::new();
     let odd = shelf.fake(&["--odd-names"]);
-    shelf.servers(serde_json::json!({ "a.b": odd, "-s": odd, "a": odd }));
+    shelf.servers(json!({ "a.b": odd, "-s": odd, "a": odd }));
     shelf.mount();
     let listed = shelf
         .shell("cd mount/bin && ls | wc -l; ls -A1 .. | grep -c bin")
@@ -173,8 +172,10 @@ fn reading_it_is_no_call_and_running_it_is_nothing_else() {
         .shell("cd mount; stat -c %a bin/*; test -x bin/fake.echo && ! test -x INDEX.md")
         .succeeds();
     assert!(modes.lines().all(|mode| mode == "555"), "{modes}");
-    assert_eq!(shelf.shell("cat mount/bin/* | sort -u | grep -c .").code, 0);
-    let programs = shelf.shell("cat mount/bin/* >/dev/null; cat mount/README.md >/dev/null; sha256sum mount/bin/* | cut -d' ' -f1 | sort -u | wc -l");
+    let programs = shelf.shell(
+        "cat mount/bin/* >/dev/null; cat mount/README.md >/dev/null
+        for program in mount/bin/*; do sha256sum <\"$program\"; done | sort -u | wc -l",
+    );
     assert_eq!(programs.succeeds(), "1\n", "all are the same");
     assert_eq!(calls(&shelf), [""; 0]);
     let run = format!("{IN_PATH}SHELF_SESSION=mine fake.echo --text x");
@@ -185,7 +186,7 @@ fn reading_it_is_no_call_and_running_it_is_nothing_else() {
     assert_eq!(of_entry.len(), 1, "{of_entry:?}");
     assert_eq!(of_entry[0]["session"], "mine");
     let opened = shelf.log(&[]);
-    let is_program = |line: &serde_json::Value| {
+    let is_program = |line: &Value| {
         line["path"]
             .as_str()
             .is_some_and(|path| path.starts_with("bin/"))
@@ -201,15 +202,19 @@ fn it_calls_the_tool_of_its_own_shelf() {
     if lacks_mount() || lacks_root() || lacks_program("unshare") {
         return;
     }
-    let (one, other) = (shelf(), shelf());
-    let bin = other.mounted("bin");
-    let run = Finished::of(
-        one.command(bin.join("fake.echo"))
-            .args(["--text", "x"])
-            .env("XDG_RUNTIME_DIR", other.path("runtime")),
+    let one = shelf();
+    let other = one.fake(&["--calls", "calls of the other"]);
+    one.write(
+        "other.json",
+        json!({ "mcpServers": { "fake": other } }).to_string(),
     );
+    let mount = "mkdir other; shelf mount other --config other.json";
+    one.shell(mount).succeeds();
+    let run = one.shell("other/bin/fake.echo --text x");
     assert_eq!(run.succeeds(), "x");
-    assert_eq!((calls(&one).len(), calls(&other).len()), (0, 1));
+    let of_other = fs::read_to_string(one.path("calls of the other")).unwrap();
+    assert_eq!((calls(&one).len(), of_other.lines().count()), (0, 1));
+    one.run(&["unmount", "other"]).succeeds();
 
     // Bound elsewhere: the whole, the directory, one program.
     let binds = "set -e; mkdir whole part; touch say
@@ -252,9 +257,6 @@ fn a_mirror_has_them_and_a_copy_calls_nothing() {
     );
     shelf.run(&["unmount", "mount"]).succeeds();
     let ended = shelf.shell("mount/bin/fake.echo --text x").fails(3);
-    assert!(
-        ended.contains("does not lie in a shelf") && ended.contains("start one"),
-        "{ended}"
-    );
+    assert!(ended.contains("does not lie in a shelf"), "{ended}");
     assert_eq!(calls(&shelf).len(), 2);
 }

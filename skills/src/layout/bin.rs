@@ -14,7 +14,11 @@ use crate::tree::{FileName, Node};
 #[cfg(test)]
 mod tests;
 
-/// What each of the programs is.
+/// What each of the programs is: `shelf call` with its own path, which takes `./` where it is relative, since it could be an
+/// id else.
+///
+/// It has no comment, no message and few words, because `grep -r` over the mount reads it once for every tool: what a shell
+/// says when it finds no `shelf` (and exits with 127) has to do.
 static PROGRAM: LazyLock<Arc<[u8]>> = LazyLock::new(|| include_bytes!("bin/call.sh")[..].into());
 
 /// What separates the server's part of a name from the tool's.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{file_name, id_of};
+use super::{PROGRAM, file_name, id_of};
 use crate::catalog::fixtures::{
     Clock, build, built, example, file, server, skill, sources, subtree, tool,
 };
@@ -89,6 +89,19 @@ fn names_too_long_for_a_file_stay_apart() {
         let (id, _) = snapshot.find(&path).unwrap();
         assert_eq!(file_name(&id).as_bytes(), &**name);
     }
+}
+
+#[test]
+fn a_search_for_words_finds_no_program() {
+    let text = str::from_utf8(&PROGRAM).unwrap();
+    let words: BTreeSet<&str> = text
+        .split(|character: char| !character.is_alphabetic())
+        .filter(|word| word.len() > 1)
+        .collect();
+    assert_eq!(
+        words.into_iter().collect::<Vec<_>>(),
+        ["bin", "call", "exec", "sh", "shelf"]
+    );
 }
 
 #[test]
