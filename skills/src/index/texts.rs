@@ -10,12 +10,11 @@ pub(crate) const README: &str = "\
 - INDEX.md: start here. ALL.md: every entry on a line, `id — summary`; `grep -i WORD ALL.md`
 - search/: in a mount, `cat \"search/create issue\"` reads the entries that answer these words
 - mcp/SERVER/TOOL.md: what a tool does, its arguments, the command that calls it. STATUS beside it: whether the server runs
-- bin/SERVER.TOOL: a program that calls the tool, with the same arguments
 - skills/SKILL/SKILL.md: how to do a kind of task; read it before you begin one
 - CHANGES.md: what was added (+), changed (~), removed (-)
 - .schemas/SERVER/TOOL.json: raw schemas
 
-Call: `shelf call SERVER/TOOL --argument value`. The result is stdout, so filter it: `| jq`, `| head`.
+Call: `shelf call SERVER/TOOL --argument value`, or `bin/SERVER.TOOL --argument value`. Filter stdout: `| jq`, `| head`.
 Reading calls nothing. Names are exact; nothing is corrected.
 ";
 

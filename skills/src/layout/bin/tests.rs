@@ -44,7 +44,9 @@ proptest! {
     }
 
     #[test]
-    fn no_two_tools_share_a_name(ids in proptest::collection::btree_set((name(), name()), 2..20)) {
+    fn no_two_tools_share_a_name(
+        ids in proptest::collection::btree_set(prop_oneof![(name(), name()), ("[a.]{1,3}", "[a.]{1,3}")], 2..40),
+    ) {
         let ids: BTreeSet<EntryId> = ids.iter().map(|(server, tool)| id(server, tool)).collect();
         let names: BTreeSet<String> = ids.iter().map(file_name).collect();
         prop_assert_eq!(names.len(), ids.len());
