@@ -27,6 +27,7 @@ mod opening;
 mod reading;
 mod real_servers;
 mod results;
+mod running;
 mod search_directory;
 mod searching;
 mod serving;

@@ -30,6 +30,7 @@ fn the_commands_of_the_first_minute_work_as_they_are_typed() {
             "CHANGES.md",
             "INDEX.md",
             "README.md",
+            "bin",
             "mcp",
             "search",
             "skills"

@@ -56,6 +56,7 @@ const LIFE: &str = "set -e
     ./shelf mount mount --config mcp.json --skills skills >/dev/null
     cat mount/skills/one/SKILL.md
     ./shelf call fake/echo --text called; echo
+    PATH=$PWD:$PWD/mount/bin:$PATH fake.echo --text run; echo
     if touch mount/new 2>/dev/null; then exit 9; fi
     ./shelf unmount mount
     ls -A mount";
@@ -76,7 +77,7 @@ fn a_user_mounts_with_the_helper_of_fuse() {
     let shelf = given_away();
     let life = as_user(&shelf, &device("666"), LIFE);
     assert!(
-        life.stdout.ends_with("called\n"),
+        life.stdout.ends_with("called\nrun\n"),
         "{}\n{}",
         life.stdout,
         life.stderr
@@ -120,7 +121,7 @@ fn in_a_user_namespace_no_helper_is_needed() {
         'mount --bind /dev/null /usr/bin/fusermount3 2>/dev/null; . ./life'";
     let life = as_user(&shelf, &device("666"), script);
     assert_eq!(life.code, 0, "{}\n{}", life.stdout, life.stderr);
-    assert!(life.stdout.ends_with("called\n"), "{}", life.stdout);
+    assert!(life.stdout.ends_with("called\nrun\n"), "{}", life.stdout);
     wait_until("nothing runs", || shelf.running().is_empty());
 }
 

@@ -23,6 +23,7 @@ use crate::tool::Tool;
 use crate::tree::Directory;
 
 pub use differences::{Known, differences};
+pub use find::id_in_path;
 
 /// What a snapshot is made from.
 #[derive(Clone, Debug, Default)]

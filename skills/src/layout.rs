@@ -3,6 +3,7 @@
 //! What did not change keeps its nodes: a directory of the new tree is the very one of the old tree when nothing
 //! below it differs.
 
+pub(crate) mod bin;
 mod given;
 pub mod ids;
 mod servers;
@@ -86,6 +87,8 @@ impl Layout {
             .values()
             .filter_map(|server| server.content.schemas.clone());
         root.push(stamp.directory(".schemas", schemas.collect()));
+        let programs = servers.values().flat_map(|server| server.content.programs());
+        root.push(stamp.directory("bin", programs.collect()));
         root.push(skills::directory(&skills, &skill_lines, stamp));
         let mut contents = servers.values().map(|server| &server.content);
         let is_counted = index_is_counted
@@ -154,7 +157,7 @@ fn place_servers(
     for ((name, (server, state)), allotted) in sources.servers.iter().zip(allotted) {
         if let Some(taken) = allotted.taken {
             let winner = match taken {
-                Taken::ByLayout => "the directory of the skills".to_owned(),
+                Taken::ByLayout => format!("the directory `{}` of the mount", name.as_str()),
                 Taken::ByClaim(rival) => format!("the server `{}`", names[rival]),
             };
             problems.push(
@@ -212,7 +215,7 @@ fn unknown_entries(
 ) -> Vec<Problem> {
     let exists = |id: &EntryId| {
         let first = id.as_str().split_once('/').map_or("", |(first, _)| first);
-        if ids::RESERVED_SERVERS.contains(&first) {
+        if first == ids::SKILLS {
             return skills.iter().any(|skill| skill.id == *id);
         }
         let server = servers

@@ -22,11 +22,17 @@ pub(crate) use nearest::nearest;
 /// The longest file name, in bytes, with room for `.json` and the collision suffix.
 pub const MAX_BYTES: usize = 240;
 
+/// The longest file name of all, in bytes.
+const MAX_COMPONENT: usize = 255;
+
 /// What stands for the empty name: a `%` without its digits, which no other name becomes.
 const EMPTY: &str = "%";
 
 /// How many base32 letters a suffix has.
 const LETTERS: usize = 6;
+
+/// Letters of the hash for the rare names that six letters don't tell apart (a stranger can search for such names).
+const MANY_LETTERS: usize = 32;
 
 /// Encodes a name so that it can stand as one path component: `/`, NUL, control characters, a leading `.` or `-`, `%` and
 /// `~` percent-encoded, reversibly; an over-long name is cut and given `~` and a hash. Never empty, `.` or `..`, and never an
@@ -72,6 +78,23 @@ fn suffixed(name: &OsStr, source: &OsStr, count: usize) -> String {
         cut(&encoded, MAX_BYTES + LETTERS - count),
         letters(source.as_bytes(), name.as_bytes(), count)
     )
+}
+
+/// A character as it stands where it must be encoded.
+pub(crate) fn encode_character(character: char) -> String {
+    let mut encoded = String::new();
+    escape_bytes(&mut encoded, character.encode_utf8(&mut [0; 4]).as_bytes());
+    encoded
+}
+
+/// A name made of encoded ones, cut where it is too long for a file system and then given `~` and so long a hash that nobody
+/// finds another name that becomes the same.
+pub(crate) fn cut_to_fit(name: String) -> String {
+    if name.len() <= MAX_COMPONENT {
+        return name;
+    }
+    let hash = letters(b"", name.as_bytes(), MANY_LETTERS);
+    format!("{}~{hash}", cut(&name, MAX_COMPONENT - 1 - MANY_LETTERS))
 }
 
 fn escape(name: &[u8]) -> String {

@@ -169,6 +169,13 @@ impl File {
         }
     }
 
+    /// Whether it was rendered to be run, as only the files of `bin/` are: to run it is to call its entry, while its bytes
+    /// tell nothing of that.
+    pub fn is_program(&self) -> bool {
+        let is_rendered = matches!(self.content, Content::Bytes(_)) && self.origin.is_none();
+        is_rendered && self.mode & 0o111 != 0
+    }
+
     /// Whether the two are the same version of a file, so that it may keep its inode number.
     pub fn same_version(&self, other: &Self) -> bool {
         self.mode == other.mode

@@ -19,6 +19,7 @@ Without options it speaks both eras (up to 2025-11-25 `initialize`, from 2026-07
   --repeat-cursor         every page has the same cursor
   --malformed             tools without a name or a schema and hints of the wrong type beside the good ones
   --odd-schemas           tools whose schemas only their server can judge: `remote`, `bogus`, `deep`; they answer with their arguments
+  --odd-names             tools whose names no shell would take unquoted; they answer with their names
   --unknown-fields        tools with fields that no specification has
   --numbers               1e3, a 30-digit integer, duplicate keys and unsorted keys in a schema
   --shuffle FILE          other key order and other order of tools at each start, counted in FILE
@@ -46,13 +47,14 @@ import time
 MODERN = "2026-07-28"
 LEGACY = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 OBJECT = {"type": "object", "properties": {}}
+ODD_NAMES = ["a/b", "a.b", "~x", "-x", "with space", "it's \"$(x)\" `y` \\c", "two\nlines", "x" * 250]
 
 
 def parse_options():
     parser = argparse.ArgumentParser()
     for flag in (
         "legacy modern empty-result-for-unknown exit-on-unknown string-ids garbage die-in-list repeat-cursor malformed "
-        "odd-schemas unknown-fields numbers no-listen unadvertised ignore-eof ignore-term stderr-flood"
+        "odd-names odd-schemas unknown-fields numbers no-listen unadvertised ignore-eof ignore-term stderr-flood"
     ).split():
         parser.add_argument("--" + flag, action="store_true")
     for option in ("starts", "calls", "exit-at-once", "never-reply", "refuse", "shuffle"):
@@ -235,6 +237,8 @@ class Server:
                     "annotations": {"readOnlyHint": "yes", "title": 3},
                 },
             ]
+        if options.odd_names:
+            tools += [{"name": name, "inputSchema": OBJECT} for name in ODD_NAMES]
         if options.odd_schemas:
             deep = '{"not":' * 500 + "true" + "}" * 500
             for name, odd in ("remote", {"$ref": "http://127.0.0.1:9/x"}), ("bogus", {"type": "bogus"}), ("deep", Raw(deep)):
@@ -316,6 +320,8 @@ class Server:
             return text("changed")
         if name in ("remote", "bogus", "deep"):
             return text(json.dumps(arguments))
+        if name in ODD_NAMES:
+            return text(name)
         if name == "listeners":
             return text(str(len(self.listeners)))
         if name == "big":

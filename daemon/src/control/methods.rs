@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use skills::catalog::{Entry, Snapshot};
+use skills::catalog::{Entry, Snapshot, id_in_path};
 use skills::definition;
 use skills::entry_id::{EntryId, ServerName};
 use skills::formats::names;
@@ -224,15 +224,10 @@ pub(crate) fn unknown_server<'a>(
     snapshot: &'a Snapshot,
     id_or_path: &str,
 ) -> Option<(&'a Server, &'a ServerState)> {
-    let path = id_or_path.strip_prefix("./").unwrap_or(id_or_path);
-    let path = path.trim_start_matches('/');
-    let id = ["mcp/", ".schemas/"]
-        .iter()
-        .find_map(|top| path.strip_prefix(top))
-        .unwrap_or(path);
+    let id = id_in_path(id_or_path);
     let wanted = match id.split_once('/') {
         Some((server, _)) => server,
-        None => names::server_of(id)?,
+        None => names::server_of(&id)?,
     };
     let mut servers = snapshot.sources.servers.values();
     servers

@@ -69,6 +69,10 @@ impl Opening {
             reply.error(refusal.into());
             return;
         }
+        if self.file.is_program() {
+            // Nothing was learnt of its entry; that it is run shows in the call.
+            return reply.opened(FileHandle(self.node.inode), FopenFlags::FOPEN_KEEP_CACHE);
+        }
         // Before the reply: the caller waits for it, so it can't be gone yet.
         let caller = shelf.observer.identify(self.thread, self.uid);
         let handle = FileHandle(self.node.inode);

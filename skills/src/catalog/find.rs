@@ -1,20 +1,25 @@
 //! Finds an entry by what a user typed: an id, or a path in the mount.
 
+use std::borrow::Cow;
+
 use super::{Entry, EntryKind, Snapshot};
 use crate::definition::quote;
 use crate::entry_id::EntryId;
 use crate::formats::names;
+use crate::layout::bin;
 use crate::names::nearest;
 use crate::problem::{Problem, ProblemKind};
 use crate::server::Phase;
 use crate::summary::one_line;
+use crate::tree::Node;
 
 /// How many names a hint offers.
 const SUGGESTIONS: usize = 5;
 
 impl Snapshot {
     /// Finds an entry by its id, or by a path of the entry relative to the mount point (`mcp/<server>/<tool>.md`,
-    /// `.schemas/<server>/<tool>.json`, `skills/<skill>` and everything below it), or by the name that providers know it by.
+    /// `.schemas/<server>/<tool>.json`, `bin/<server>.<tool>`, `skills/<skill>` and everything below it), or by the name that
+    /// providers know it by.
     ///
     /// They can't be confused: an id has one `/`, and so have only those paths that are ids themselves; such a name has none.
     ///
@@ -39,13 +44,19 @@ impl Snapshot {
         let path = path.strip_prefix("./").unwrap_or(path);
         let path = path.trim_start_matches('/').trim_end_matches('/');
         let (top, below) = path.split_once('/')?;
+        let node = self.tree.find(path.as_bytes())?;
         let id = match top {
             "mcp" => below.strip_suffix(".md")?.to_owned(),
             ".schemas" => below.strip_suffix(".json")?.to_owned(),
             "skills" => format!("skills/{}", below.split('/').next()?),
+            // Not its name, which may have been cut.
+            "bin" => match node {
+                Node::File(file) => file.entry.as_ref()?.to_string(),
+                Node::Directory(_) | Node::Link(_) => return None,
+            },
             _ => return None,
         };
-        self.tree.find(path.as_bytes()).map(|_| id)
+        Some(id)
     }
 
     /// The id of the tool that has this name in provider formats.
@@ -97,13 +108,7 @@ impl Snapshot {
             format!("no entry `{}`", one_line(wanted)),
         );
         // A path is judged by the id that it would have.
-        let id = ["mcp/", ".schemas/"]
-            .iter()
-            .find_map(|top| wanted.trim_start_matches("./").strip_prefix(top))
-            .map_or(wanted, |below| {
-                let below = below.strip_suffix(".md").unwrap_or(below);
-                below.strip_suffix(".json").unwrap_or(below)
-            });
+        let id = &*id_in_path(wanted);
         if let Some(server) = self.server_named(id.trim_end_matches('/')) {
             return problem.hint(format!(
                 "that is a server; its tools: shelf list --server {}",
@@ -119,5 +124,17 @@ impl Snapshot {
         }
         let near: Vec<String> = near.iter().map(|id| format!("`{id}`")).collect();
         problem.hint(format!("the nearest are {}", near.join(", ")))
+    }
+}
+
+/// The id of the tool that a path would belong to if there were one; what is no path of a tool is left as it is.
+pub fn id_in_path(path: &str) -> Cow<'_, str> {
+    let relative = path.strip_prefix("./").unwrap_or(path);
+    let relative = relative.trim_start_matches('/');
+    match relative.split_once('/') {
+        Some(("mcp", id)) => id.strip_suffix(".md").unwrap_or(id).into(),
+        Some((".schemas", id)) => id.strip_suffix(".json").unwrap_or(id).into(),
+        Some(("bin", name)) => bin::id_of(name).map_or(path.into(), Cow::Owned),
+        _ => path.into(),
     }
 }

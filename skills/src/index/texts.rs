@@ -14,7 +14,7 @@ pub(crate) const README: &str = "\
 - CHANGES.md: what was added (+), changed (~), removed (-)
 - .schemas/SERVER/TOOL.json: raw schemas
 
-Call: `shelf call SERVER/TOOL --argument value`. The result is stdout, so filter it: `| jq`, `| head`.
+Call: `shelf call SERVER/TOOL --argument value`, or `bin/SERVER.TOOL --argument value`. Filter stdout: `| jq`, `| head`.
 Reading calls nothing. Names are exact; nothing is corrected.
 ";
 

@@ -9,8 +9,10 @@ use crate::entry_id::{EntryId, ServerName};
 use crate::names::{Allotted, Claim, Ties, allot};
 use crate::skill::Skill;
 
-/// Names that a server can't have: `skills/x` is the id of a skill.
-pub(super) const RESERVED_SERVERS: &[&str] = &["skills"];
+/// What the ids of skills begin with.
+pub(super) const SKILLS: &str = "skills";
+/// Names that a server can't have: `skills/x` is the id of a skill, `bin/x` a path in the mount.
+const RESERVED_SERVERS: &[&str] = &["bin", SKILLS];
 /// Names that a tool can't have, since the layout's own files stand beside it.
 const RESERVED_TOOLS: &[&str] = &["INDEX", "SERVER", "STATUS"];
 /// Names that a skill can't have.

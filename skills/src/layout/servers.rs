@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::ids::allot_tools;
-use super::{Given, Stamp, collision};
+use super::{Given, Stamp, bin, collision};
 use crate::arguments::Validator;
 use crate::definition;
 use crate::entry_id::EntryId;
@@ -60,6 +60,8 @@ pub(crate) struct PlacedTool {
     summary: String,
     definition: (FileName, Node),
     schema: (FileName, Node),
+    /// Its file in `bin/`.
+    program: (FileName, Node),
     /// What reading the definition costs.
     tokens: Tokens,
     /// Why its arguments can't be checked.
@@ -165,6 +167,11 @@ impl ServerContent {
     pub(super) fn shown_group(&self) -> Option<Arc<Group>> {
         let is_moved = self.group.lines().is_empty() && !self.lines().is_empty();
         (!is_moved).then(|| Arc::clone(&self.group))
+    }
+
+    /// Its children of `bin/`.
+    pub(super) fn programs(&self) -> impl Iterator<Item = (FileName, Node)> {
+        self.tools.iter().map(|tool| tool.program.clone())
     }
 
     pub(super) fn is_counted(&self) -> bool {
@@ -303,6 +310,7 @@ impl PlacedTool {
             summary: made.summary,
             definition: stamp.file(&format!("mcp/{id}.md"), made.definition, Some(&id)),
             schema: stamp.file(&schema_path(&id), made.schema, Some(&id)),
+            program: bin::program(&id, stamp),
             tool: tool.clone(),
             unchecked: made.unchecked,
             tokens,

@@ -13,6 +13,25 @@ pub(super) struct Stamp<'a> {
     first_seen: &'a mut dyn FirstSeen,
 }
 
+/// A file but for its time.
+struct Rendered<'a> {
+    bytes: Arc<[u8]>,
+    mode: u32,
+    volatile: bool,
+    entry: Option<&'a EntryId>,
+}
+
+impl<'a> Rendered<'a> {
+    fn text(text: String, entry: Option<&'a EntryId>) -> Self {
+        Self {
+            bytes: text.into_bytes().into(),
+            mode: 0o444,
+            volatile: false,
+            entry,
+        }
+    }
+}
+
 impl<'a> Stamp<'a> {
     pub(super) fn new(
         previous: Option<&'a Arc<Directory>>,
@@ -31,36 +50,52 @@ impl<'a> Stamp<'a> {
         text: String,
         entry: Option<&EntryId>,
     ) -> (FileName, Node) {
-        self.rendered(path, text, entry, false)
+        self.rendered(path, Rendered::text(text, entry))
     }
 
     /// A rendered file that the kernel must look up anew each time.
     pub(super) fn volatile_file(&mut self, path: &str, text: String) -> (FileName, Node) {
-        self.rendered(path, text, None, true)
+        let rendered = Rendered {
+            volatile: true,
+            ..Rendered::text(text, None)
+        };
+        self.rendered(path, rendered)
     }
 
-    fn rendered(
+    /// A file to be run, which calls its entry.
+    pub(super) fn program(
         &mut self,
         path: &str,
-        text: String,
-        entry: Option<&EntryId>,
-        volatile: bool,
+        bytes: &Arc<[u8]>,
+        entry: &EntryId,
     ) -> (FileName, Node) {
+        let rendered = Rendered {
+            bytes: Arc::clone(bytes),
+            mode: 0o555,
+            volatile: false,
+            entry: Some(entry),
+        };
+        self.rendered(path, rendered)
+    }
+
+    /// The file of before where it is the same, else a new one with the time at which it was first seen.
+    fn rendered(&mut self, path: &str, rendered: Rendered<'_>) -> (FileName, Node) {
+        let Rendered { bytes, entry, .. } = rendered;
         if let Some(Node::File(file)) = self.before(path)
-            && let Content::Bytes(bytes) = &file.content
-            && bytes.as_ref() == text.as_bytes()
+            && let Content::Bytes(before) = &file.content
+            && *before == bytes
             && file.entry.as_ref() == entry
         {
             return (last_part(path), Node::File(file));
         }
         let modified = self
             .first_seen
-            .first_seen(path, blake3::hash(text.as_bytes()).as_bytes());
+            .first_seen(path, blake3::hash(&bytes).as_bytes());
         let file = File {
-            content: Content::Bytes(text.into_bytes().into()),
-            mode: 0o444,
+            content: Content::Bytes(bytes),
+            mode: rendered.mode,
             modified,
-            volatile,
+            volatile: rendered.volatile,
             entry: entry.cloned(),
             origin: None,
         };

@@ -36,6 +36,10 @@ fn everything_stands_where_the_design_says() {
             "CHANGES.md",
             "INDEX.md",
             "README.md",
+            "bin/",
+            "bin/github.create",
+            "bin/github.list",
+            "bin/time.now",
             "mcp/",
             "mcp/github/",
             "mcp/github/INDEX.md",
@@ -79,6 +83,7 @@ fn files_of_entries_name_their_entry() {
     for (path, id) in [
         ("mcp/time/now.md", Some("time/now")),
         (".schemas/time/now.json", Some("time/now")),
+        ("bin/time.now", Some("time/now")),
         ("skills/pdf/SKILL.md", Some("skills/pdf")),
         ("skills/acme:docx/scripts/run.sh", Some("skills/acme:docx")),
         ("mcp/time/INDEX.md", None),
@@ -159,6 +164,7 @@ fn a_changed_state_renews_only_its_own_server() {
     assert!(shared("mcp/github"));
     assert!(shared("skills"));
     assert!(shared(".schemas"));
+    assert!(shared("bin"));
     assert!(!shared("mcp/time"));
     let shared = |path: &str| Arc::ptr_eq(&file(&first, path), &file(&second, path));
     assert!(shared("mcp/time/now.md"));
@@ -276,6 +282,7 @@ fn names_of_the_layout_are_not_given_away() {
     let snapshot = built(sources(
         vec![
             server("skills", Some(tools.to_vec())),
+            server("bin", Some(vec![tool("time.now", "x")])),
             server("a/b", Some(vec![])),
         ],
         Vec::new(),
@@ -299,7 +306,7 @@ fn names_of_the_layout_are_not_given_away() {
     assert!(snapshot.find(&format!("{skills}/index")).is_ok());
     assert!(snapshot.find(&format!("{skills}/Index")).is_ok());
     let kinds: Vec<ProblemKind> = snapshot.problems().map(|problem| problem.kind).collect();
-    assert_eq!(kinds, [ProblemKind::Collision; 4]);
+    assert_eq!(kinds, [ProblemKind::Collision; 5]);
 }
 
 #[test]

@@ -3,10 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 
-use super::{LETTERS, encode, suffixed};
-
-/// Letters of the hash for the rare names that six letters don't tell apart (a stranger can search for such names).
-const MANY_LETTERS: usize = 32;
+use super::{LETTERS, MANY_LETTERS, encode, suffixed};
 
 /// Something that wants a file name.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,3 @@
+#!/bin/sh
+a=${0##/*}
+exec shelf call -- "${a:+./}$0" "$@"
