@@ -3,6 +3,7 @@
 mod brief;
 mod call;
 mod changes;
+mod config;
 mod eval;
 mod list;
 mod loaded;
@@ -11,6 +12,7 @@ mod mirror;
 mod mount;
 mod search;
 mod serve;
+mod servers;
 mod show;
 mod sources;
 mod status;
@@ -63,6 +65,8 @@ enum Command {
     Loaded(loaded::Arguments),
     Log(log::Arguments),
     Eval(eval::Arguments),
+    Servers(servers::Arguments),
+    Config(config::Arguments),
 }
 
 /// Reads the command line and does what it says.
@@ -103,5 +107,7 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::Loaded(arguments) => loaded::run(&arguments, environment, ui),
         Command::Log(arguments) => log::run(&arguments, environment, ui),
         Command::Eval(arguments) => eval::run(&arguments, environment, ui),
+        Command::Servers(arguments) => servers::run(&arguments, environment, ui),
+        Command::Config(arguments) => config::run(&arguments, environment, ui),
     }
 }

@@ -115,6 +115,26 @@ impl Environment {
             .find(|path| path.exists())
     }
 
+    /// The user's own `shelf.toml`, which need not exist.
+    pub(crate) fn own_config(&self) -> Result<PathBuf, Problem> {
+        let [own, other] = CONFIGURATIONS;
+        let directory = self.xdg("XDG_CONFIG_HOME", ".config")?.join("toolshelf");
+        let own = directory.join(own);
+        let other = directory.join(other);
+        if !own.exists() && other.exists() {
+            let message = format!("a {own} would take its place", own = own.display());
+            return Err(Problem::new(ProblemKind::Usage, message)
+                .at_file(other, None)
+                .hint("edit it by hand, or move its servers into a shelf.toml first"));
+        }
+        Ok(own)
+    }
+
+    /// The variables themselves, for what is expanded from them.
+    pub(crate) const fn variables(&self) -> &Variables {
+        &self.variables
+    }
+
     /// Where a shelf is mounted when nothing else is said.
     pub(crate) fn default_mount_point(&self) -> Result<PathBuf, Problem> {
         Ok(self.home()?.join("tools"))

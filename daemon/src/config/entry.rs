@@ -22,12 +22,13 @@ pub(super) fn is_disabled(node: Node<'_>) -> bool {
 }
 
 /// The keys of a server.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "command",
     "args",
     "env",
     "cwd",
     "url",
+    "headers",
     "type",
     "disabled",
     "enabled",
@@ -61,6 +62,8 @@ pub(super) fn read(
             "env" => stdio.env = variables(value, &what)?,
             "cwd" => stdio.cwd = Some(value.text(&what)?),
             "url" | "serverUrl" | "httpUrl" => url = Some(value.text(&what)?),
+            // Checked here, though HTTP servers are not used yet.
+            "headers" => drop(variables(value, &what)?),
             "type" => kind = Some(value.text(&what)?),
             "disabled" | "enabled" => {
                 value.boolean(&what)?;
