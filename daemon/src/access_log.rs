@@ -22,6 +22,8 @@ use tokio::sync::{Semaphore, TryAcquireError, oneshot};
 
 use self::record::Record;
 use self::writer::Writer;
+#[cfg(test)]
+pub(crate) use self::writer::DEFAULT_BYTES;
 use crate::caller::Caller;
 
 /// How many records may wait to be written.

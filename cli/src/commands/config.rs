@@ -64,7 +64,10 @@ fn check(arguments: &Check, environment: &Environment, ui: &Ui) -> CommandResult
         None => environment.default_config(),
     };
     let Some(path) = given else {
-        let problem = Problem::new(ProblemKind::NotFound, "you have no configuration of your own");
+        let problem = Problem::new(
+            ProblemKind::NotFound,
+            "you have no configuration of your own",
+        );
         return Err(problem
             .hint("shelf config check FILE checks another; shelf config default prints one to start from")
             .into());

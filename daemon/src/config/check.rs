@@ -16,10 +16,16 @@ impl Config {
         let unresolved = servers.filter_map(|(name, server)| {
             let problem = server.launch(name, path, environment).err()?;
             // What can't be used at all is among the problems.
-            let is_known = self.problems.iter().any(|known| known.message == problem.message);
+            let is_known = self
+                .problems
+                .iter()
+                .any(|known| known.message == problem.message);
             (problem.kind == ProblemKind::Configuration && !is_known).then_some(problem)
         });
-        let absent = self.skills.iter().filter(|root| !root.optional && !root.path.is_dir());
+        let absent = self
+            .skills
+            .iter()
+            .filter(|root| !root.optional && !root.path.is_dir());
         let absent = absent.map(|root| {
             let message = format!("the skills in {} are not there", root.path.display());
             Problem::new(ProblemKind::Configuration, message).at_file(path, None)

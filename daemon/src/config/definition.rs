@@ -63,8 +63,11 @@ impl Definition {
 /// Whether a value says no more than which variable it is: `${VAR}` or `Bearer ${VAR}`. A default may be a secret.
 pub fn is_reference(value: &str) -> bool {
     let value = value.strip_prefix("Bearer ").unwrap_or(value);
-    let inner = value.strip_prefix("${").and_then(|value| value.strip_suffix('}'));
-    value.is_empty() || inner.is_some_and(|inner| !inner.contains(['$', '{', '}']) && !inner.contains(":-"))
+    let inner = value
+        .strip_prefix("${")
+        .and_then(|value| value.strip_suffix('}'));
+    value.is_empty()
+        || inner.is_some_and(|inner| !inner.contains(['$', '{', '}']) && !inner.contains(":-"))
 }
 
 impl fmt::Debug for Way {

@@ -25,7 +25,11 @@ const SECTIONS: [&str; 2] = ["servers", "mcpServers"];
 ///
 /// # Errors
 /// When one of this name is there, or the result would not be read as it is meant.
-pub fn add(path: &Path, source: &str, servers: &[(ServerName, Definition)]) -> Result<String, Problem> {
+pub fn add(
+    path: &Path,
+    source: &str,
+    servers: &[(ServerName, Definition)],
+) -> Result<String, Problem> {
     let before = read(path, source)?;
     let mut text = source.to_owned();
     for (name, definition) in servers {
@@ -60,7 +64,9 @@ pub fn remove(path: &Path, source: &str, name: &ServerName) -> Result<String, Pr
             true => "it has no servers".to_owned(),
             false => format!("it has: {}", names.join(", ")),
         };
-        return Err(Problem::new(ProblemKind::NotFound, message).at_file(path, None).hint(hint));
+        return Err(Problem::new(ProblemKind::NotFound, message)
+            .at_file(path, None)
+            .hint(hint));
     }
     let text = document.to_string();
     check(path, &before, &text)?;
@@ -78,7 +84,12 @@ pub(super) fn problems_of(name: &ServerName, definition: &Definition) -> Vec<Pro
 
 /// The text with a server more. It stands at the end, where it changes nothing that is there; only in a table that is written on
 /// one line has it to stand in that.
-fn with(mut document: DocumentMut, text: String, name: &ServerName, definition: &Definition) -> String {
+fn with(
+    mut document: DocumentMut,
+    text: String,
+    name: &ServerName,
+    definition: &Definition,
+) -> String {
     if let Some(Item::Value(value)) = document.get_mut(SECTIONS[0])
         && let Some(servers) = value.as_inline_table_mut()
     {
@@ -117,13 +128,24 @@ fn read(path: &Path, source: &str) -> Result<Config, Problem> {
 /// Refuses a text that is wrong where it was not before.
 fn check(path: &Path, before: &Config, text: &str) -> Result<(), Problem> {
     let after = read(path, text)?;
-    let mut known: Vec<_> = before.problems.iter().map(|problem| &problem.message).collect();
+    let mut known: Vec<_> = before
+        .problems
+        .iter()
+        .map(|problem| &problem.message)
+        .collect();
     for problem in after.problems {
-        match known.iter().position(|message| **message == problem.message) {
+        match known
+            .iter()
+            .position(|message| **message == problem.message)
+        {
             Some(place) => drop(known.swap_remove(place)),
             None => {
                 // The line is one of a text that nobody will see.
-                return Err(Problem { location: None, ..problem }.at_file(path, None));
+                return Err(Problem {
+                    location: None,
+                    ..problem
+                }
+                .at_file(path, None));
             }
         }
     }

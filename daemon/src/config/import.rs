@@ -253,7 +253,8 @@ impl Found {
     fn is_like(&self, other: &Self) -> bool {
         let definition = |found: &Self| {
             let mut definition = found.outcome.clone().ok()?;
-            if let (Way::Process(stdio), true) = (&mut definition.way, found.directory_is_inferred) {
+            if let (Way::Process(stdio), true) = (&mut definition.way, found.directory_is_inferred)
+            {
                 stdio.cwd = None;
             }
             Some(definition)

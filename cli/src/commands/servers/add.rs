@@ -65,7 +65,9 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let path = arguments.target.path(environment)?;
     let is_secret = definition.has_literal_values();
     let servers = [(name, definition)];
-    Target::edit(&path, is_secret, ui, |source| edit::add(&path, source, &servers))?;
+    Target::edit(&path, is_secret, ui, |source| {
+        edit::add(&path, source, &servers)
+    })?;
     ui.note(&format!("added `{}` to {}", servers[0].0, path.display()));
     Ok(())
 }
@@ -138,7 +140,10 @@ mod tests {
         let two = |name: &str, value: &str| Ok((name.to_owned(), value.to_owned()));
         assert_eq!(pair("A=b=c"), two("A", "b=c"));
         assert_eq!(pair("A="), two("A", ""));
-        assert_eq!(header("Authorization: Bearer a=b"), two("Authorization", "Bearer a=b"));
+        assert_eq!(
+            header("Authorization: Bearer a=b"),
+            two("Authorization", "Bearer a=b")
+        );
         assert_eq!(header("X-Key=a:b"), two("X-Key", "a:b"));
     }
 

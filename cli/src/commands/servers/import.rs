@@ -102,14 +102,23 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     if arguments.write
         && let (Some(path), false) = (&path, new.is_empty())
     {
-        let holds_secrets = new.iter().any(|(_, definition)| definition.has_literal_values());
-        Target::edit(path, holds_secrets, ui, |source| edit::add(path, source, &new))?;
+        let holds_secrets = new
+            .iter()
+            .any(|(_, definition)| definition.has_literal_values());
+        Target::edit(path, holds_secrets, ui, |source| {
+            edit::add(path, source, &new)
+        })?;
     }
     for problem in &import.problems {
         ui.warning(&problem.to_string());
     }
     if arguments.json {
-        ui.json(&report::json(&rows, &import, path.as_deref(), arguments.write))?;
+        ui.json(&report::json(
+            &rows,
+            &import,
+            path.as_deref(),
+            arguments.write,
+        ))?;
     } else {
         ui.text(&report::text(&rows))?;
     }

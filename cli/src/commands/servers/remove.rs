@@ -31,9 +31,13 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let path = arguments.target.path(environment)?;
     if !path.exists() {
         let message = format!("there is no server `{name}`: the file is not there");
-        return Err(Problem::new(ProblemKind::NotFound, message).at_file(path, None).into());
+        return Err(Problem::new(ProblemKind::NotFound, message)
+            .at_file(path, None)
+            .into());
     }
-    Target::edit(&path, false, ui, |source| edit::remove(&path, source, &name))?;
+    Target::edit(&path, false, ui, |source| {
+        edit::remove(&path, source, &name)
+    })?;
     ui.note(&format!("removed `{name}` from {}", path.display()));
     Ok(())
 }

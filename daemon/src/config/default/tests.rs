@@ -4,6 +4,7 @@ use std::path::Path;
 use skills::entry_id::ServerName;
 
 use super::DEFAULT;
+use crate::access_log::{DEFAULT_BYTES, LogOptions};
 use crate::config::{Config, ServerConfig, Transport, reader};
 
 fn read(source: &str) -> Config {
@@ -53,7 +54,9 @@ fn as_it_stands_it_says_nothing() {
             log,
             ..
         } = config;
-        format!("{servers:?} {skills:?} {limits:?} {index:?} {search:?} {entries:?} {daemon:?} {log:?}")
+        format!(
+            "{servers:?} {skills:?} {limits:?} {index:?} {search:?} {entries:?} {daemon:?} {log:?}"
+        )
     };
     assert_eq!(settings(&config), settings(&Config::default()));
 }
@@ -63,11 +66,23 @@ fn what_is_commented_out_is_the_default() {
     let config = read(&uncommented());
     assert_eq!(messages(&config), [""; 0]);
     let default = Config::default();
-    assert_eq!(format!("{:?}", config.limits), format!("{:?}", default.limits));
-    assert_eq!(format!("{:?}", config.index), format!("{:?}", default.index));
+    assert_eq!(
+        format!("{:?}", config.limits),
+        format!("{:?}", default.limits)
+    );
+    assert_eq!(
+        format!("{:?}", config.index),
+        format!("{:?}", default.index)
+    );
     assert_eq!(config.search.lexical, default.search.lexical);
     assert_eq!(config.daemon, default.daemon);
-    assert_eq!(format!("{:?}", config.log), format!("{:?}", default.log));
+    // There 0 stands for the default.
+    assert_eq!(config.log.max_bytes, DEFAULT_BYTES);
+    let log = LogOptions {
+        max_bytes: 0,
+        ..config.log
+    };
+    assert_eq!(log, default.log);
     assert_eq!(config.skills.len(), 2);
     assert_eq!(config.entries.len(), 1);
     for (name, server) in &config.servers {
@@ -94,7 +109,14 @@ fn every_key_stands_in_it() {
         .filter(|section| !["servers", "mcpServers", "skills", "entries"].contains(&&***section));
     tables.extend(plain.map(|section| format!("[{section}]")));
     assert!(tables.len() > 6, "{tables:?}");
-    for key in tables.iter().flat_map(|table| keys_of(table)).chain(sections) {
-        assert!(words.contains(&key.replace('_', "-")), "{key} is not explained");
+    for key in tables
+        .iter()
+        .flat_map(|table| keys_of(table))
+        .chain(sections)
+    {
+        assert!(
+            words.contains(&key.replace('_', "-")),
+            "{key} is not explained"
+        );
     }
 }

@@ -68,10 +68,7 @@ fn written(duration: Duration) -> String {
 
 /// Removes a server from a section; whether it was there.
 pub(super) fn remove(document: &mut DocumentMut, section: &str, name: &str) -> bool {
-    let Some(servers) = document
-        .get_mut(section)
-        .and_then(Item::as_table_like_mut)
-    else {
+    let Some(servers) = document.get_mut(section).and_then(Item::as_table_like_mut) else {
         return false;
     };
     let Some(removed) = servers.remove(name) else {
@@ -98,7 +95,9 @@ pub(super) fn remove(document: &mut DocumentMut, section: &str, name: &str) -> b
 
 /// Of what stands above a table the part that an empty line separates from it: that is about something else.
 fn not_about_it(above: &str) -> Option<&str> {
-    let own = above.rsplit_once("\n\n").map_or(0, |(before, _)| before.len() + 1);
+    let own = above
+        .rsplit_once("\n\n")
+        .map_or(0, |(before, _)| before.len() + 1);
     let kept = &above[..own];
     kept.contains('#').then_some(kept)
 }
@@ -126,7 +125,9 @@ fn next_table<'t>(table: &'t mut Table, after: isize, next: &mut Option<(isize, 
     for (_, item) in TableLike::iter_mut(table) {
         match item {
             Item::Table(table) => visit(table, after, next),
-            Item::ArrayOfTables(tables) => tables.iter_mut().for_each(|table| visit(table, after, next)),
+            Item::ArrayOfTables(tables) => tables
+                .iter_mut()
+                .for_each(|table| visit(table, after, next)),
             Item::None | Item::Value(_) => {}
         }
     }

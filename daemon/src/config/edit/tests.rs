@@ -5,8 +5,8 @@ use std::thread;
 use skills::problem::ProblemKind;
 
 use super::*;
-use crate::config::StdioConfig;
 use crate::config::definition::Way;
+use crate::config::{StdioConfig, Transport};
 
 const PATH: &str = "shelf.toml";
 
@@ -42,7 +42,10 @@ fn a_server_is_added_behind_what_is_there() {
     }
     assert_eq!(added("[servers]").unwrap(), format!("[servers]\n\n{new}"));
     let windows = added("[servers]\r\n").unwrap();
-    assert_eq!(windows, "[servers]\r\n\r\n[servers.new]\r\ncommand = \"x\"\r\n");
+    assert_eq!(
+        windows,
+        "[servers]\r\n\r\n[servers.new]\r\ncommand = \"x\"\r\n"
+    );
     let inline = added("# Mine.\nservers = { a = { command = \"y\" } } # these\n").unwrap();
     assert_eq!(
         inline,
@@ -52,11 +55,17 @@ fn a_server_is_added_behind_what_is_there() {
 
 #[test]
 fn names_and_values_are_quoted_as_they_need() {
-    let (_, definition) = server("", "a\"b\\\n");
+    let stdio = StdioConfig {
+        command: "x".to_owned(),
+        args: vec!["a\"b\\\n\u{1b}".to_owned(), String::new()],
+        ..StdioConfig::default()
+    };
+    let definition = Definition::new(Way::Process(stdio.clone()));
     let name = ServerName::new("a b.\"c\"/ü");
     let text = add(Path::new(PATH), "", &[(name.clone(), definition)]).unwrap();
     let config = read(Path::new(PATH), &text).unwrap();
-    assert_eq!(config.servers.keys().collect::<Vec<_>>(), [&name]);
+    let transport = &config.servers[&name].transport;
+    assert_eq!(transport, &Transport::Stdio(stdio));
     let text = removed(&text, name.as_str()).unwrap();
     assert_eq!(text, "[servers]\n");
 }
@@ -64,15 +73,24 @@ fn names_and_values_are_quoted_as_they_need() {
 #[test]
 fn what_is_there_already_or_can_not_be_used_is_refused() {
     let problem = added("\n[servers.new]\ncommand = \"y\"\n").unwrap_err();
-    assert_eq!(problem.to_string(), "shelf.toml:2: there is a server `new` already");
+    assert_eq!(
+        problem.to_string(),
+        "shelf.toml:2: there is a server `new` already"
+    );
     let problem = added("mcpServers = { new = {} }\n").unwrap_err();
     assert!(problem.to_string().contains("already"), "{problem}");
     let empty = add(Path::new(PATH), "", &[server("new", " ")]).unwrap_err();
-    assert_eq!(empty.to_string(), "shelf.toml: server `new` has an empty `command`");
+    assert_eq!(
+        empty.to_string(),
+        "shelf.toml: server `new` has an empty `command`"
+    );
     let twice = add(Path::new(PATH), "", &[server("a", "x"), server("a", "y")]).unwrap_err();
     assert_eq!(twice.kind, ProblemKind::Configuration);
     let problem = added("[servers\n").unwrap_err();
-    assert!(problem.to_string().starts_with("shelf.toml:1: "), "{problem}");
+    assert!(
+        problem.to_string().starts_with("shelf.toml:1: "),
+        "{problem}"
+    );
     // What was wrong before hinders nobody.
     assert!(added("[servers.old]\ncommand = \"\"\n").is_ok());
 }
@@ -90,11 +108,20 @@ fn a_server_is_removed_with_what_is_about_it() {
         "# All of it.\n\n# About a.\n[servers.a]\ncommand = \"x\" # so\n\n[servers.a.env]\nK = \"v\"\n\n[index] # budget\nmax_tokens = 9\n# end\n"
     );
     let source = "# Head.\n\n[servers.a]\ncommand = \"x\"\n\n# end\n";
-    assert_eq!(removed(source, "a").unwrap(), "[servers]\n# Head.\n\n# end\n");
+    assert_eq!(
+        removed(source, "a").unwrap(),
+        "[servers]\n# Head.\n\n# end\n"
+    );
     for (source, left) in [
         ("servers = { a = { command = \"x\" } }\n", "servers = {}\n"),
-        ("mcpServers.a.command = \"x\" # y\n[log]\n", "[mcpServers]\n[log]\n"),
-        ("[servers.a]\ncommand = \"x\"\n[mcpServers.a]\ncommand = \"x\"\n", "[servers]\n[mcpServers]\n"),
+        (
+            "mcpServers.a.command = \"x\" # y\n[log]\n",
+            "[mcpServers]\n[log]\n",
+        ),
+        (
+            "[servers.a]\ncommand = \"x\"\n[mcpServers.a]\ncommand = \"x\"\n",
+            "[servers]\n\n[mcpServers]\n",
+        ),
     ] {
         assert_eq!(removed(source, "a").unwrap(), left, "{source}");
     }
@@ -109,7 +136,11 @@ fn what_is_added_to_the_default_can_be_removed_again() {
 
 #[test]
 fn a_server_that_is_not_there_is_said_with_those_that_are() {
-    let problem = removed("[servers.b]\ncommand = \"x\"\n[servers.a]\ncommand = \"x\"\n", "c").unwrap_err();
+    let problem = removed(
+        "[servers.b]\ncommand = \"x\"\n[servers.a]\ncommand = \"x\"\n",
+        "c",
+    )
+    .unwrap_err();
     assert_eq!(problem.kind, ProblemKind::NotFound);
     assert_eq!(problem.hint.as_deref(), Some("it has: a, b"));
 }

@@ -30,7 +30,10 @@ pub fn edit(
     path: &Path,
     change: impl FnOnce(&str) -> Result<String, Problem>,
 ) -> Result<Written, Problem> {
-    if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml")) {
+    if !path
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+    {
         return Err(Problem::new(
             ProblemKind::Usage,
             "a configuration in JSON is not edited: its comments and form would be lost",
@@ -46,7 +49,8 @@ pub fn edit(
         ErrorKind::NotFound => Ok(path.to_owned()),
         _ => Err(failed("cannot be read", error)),
     })?;
-    let directory = directory(&target).map_err(|error| failed("its directory can't be used", error))?;
+    let directory =
+        directory(&target).map_err(|error| failed("its directory can't be used", error))?;
     let _lock = lock(&directory).map_err(|error| failed("its directory can't be locked", error))?;
     let (source, before) = match read(&target) {
         Ok(Some((source, before))) => (source, Some(before)),
@@ -71,7 +75,10 @@ fn directory(path: &Path) -> io::Result<PathBuf> {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
         _ => PathBuf::from("."),
     };
-    DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&directory)?;
     Ok(directory)
 }
 

@@ -52,7 +52,11 @@ pub(super) fn sections<'a>(place: &Place, root: Node<'a>) -> Result<Vec<Section<
         }
         Client::VsCode => {
             let is_settings = place.path.ends_with("settings.json");
-            let holder = if is_settings { get(root, "mcp") } else { Some(root) };
+            let holder = if is_settings {
+                get(root, "mcp")
+            } else {
+                Some(root)
+            };
             add(holder, "servers", project())?;
             add(holder, "mcpServers", project())?;
         }
@@ -69,7 +73,8 @@ pub(super) fn sections<'a>(place: &Place, root: Node<'a>) -> Result<Vec<Section<
         Client::OpenCode => {
             let mcp = get(root, "mcp");
             // Since its version 2 they stand below `servers`; before that a server may have been called so.
-            match mcp.filter(|mcp| get(*mcp, "servers").is_some_and(|it| get(it, "type").is_none())) {
+            match mcp.filter(|mcp| get(*mcp, "servers").is_some_and(|it| get(it, "type").is_none()))
+            {
                 Some(mcp) => add(Some(mcp), "servers", project())?,
                 None => add(Some(root), "mcp", project())?,
             }

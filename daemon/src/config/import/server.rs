@@ -67,7 +67,11 @@ pub(super) fn read(
         reader.key(&mut parts, &key, value)?;
     }
     if !parts.left_out.is_empty() {
-        let keys: Vec<_> = parts.left_out.iter().map(|key| format!("`{key}`")).collect();
+        let keys: Vec<_> = parts
+            .left_out
+            .iter()
+            .map(|key| format!("`{key}`"))
+            .collect();
         reader.notes.push(format!("left out: {}", keys.join(", ")));
     }
     reader.taken(parts)
@@ -214,7 +218,8 @@ impl Reader<'_, '_> {
                 let relative = cwd.unwrap_or_default();
                 let path = project.join(Path::new(relative.trim_start_matches("./")));
                 let path = path.to_str().map(|path| path.trim_end_matches('/'));
-                path.ok_or("the path of its project is not UTF-8")?.to_owned()
+                path.ok_or("the path of its project is not UTF-8")?
+                    .to_owned()
             }
         };
         Ok((Some(directory), inferred))

@@ -72,24 +72,38 @@ fn origins(found: &Found) -> Vec<(Client, u32)> {
 #[test]
 fn the_same_server_of_several_clients_is_one() {
     let machine = Machine::new();
-    let server = "{\n\"mcpServers\": {\n  \"a\": { \"command\": \"npx\", \"args\": [\"-y\", \"a\"] } } }";
+    let server =
+        "{\n\"mcpServers\": {\n  \"a\": { \"command\": \"npx\", \"args\": [\"-y\", \"a\"] } } }";
     machine
         .write(".cursor/mcp.json", server)
         .write(".codeium/windsurf/mcp_config.json", server)
-        .write(".config/zed/settings.json", r#"{"context_servers": {"a": {"command": "npx", "args": ["-y", "b"]}}}"#)
+        .write(
+            ".config/zed/settings.json",
+            r#"{"context_servers": {"a": {"command": "npx", "args": ["-y", "b"]}}}"#,
+        )
         // That it is started in the project makes it no other.
         .write("src/project/.gemini/settings.json", server);
     let import = machine.look(&Client::ALL);
     let [same, other] = &import.found[..] else {
         panic!("{:?}", import.found);
     };
-    let expected = [(Client::Gemini, 3), (Client::Cursor, 3), (Client::Windsurf, 3)];
+    let expected = [
+        (Client::Gemini, 3),
+        (Client::Cursor, 3),
+        (Client::Windsurf, 3),
+    ];
     assert_eq!(origins(same), expected);
     assert!(text(same).contains("cwd = "), "the nearest is taken");
     assert_eq!(origins(other), [(Client::Zed, 1)]);
     let reason = other.outcome.as_ref().unwrap_err();
-    assert!(reason.starts_with("another server of this name"), "{reason}");
-    assert!(reason.ends_with("src/project/.gemini/settings.json:3"), "{reason}");
+    assert!(
+        reason.starts_with("another server of this name"),
+        "{reason}"
+    );
+    assert!(
+        reason.ends_with("src/project/.gemini/settings.json:3"),
+        "{reason}"
+    );
     assert_eq!(import.files.len(), 4);
 }
 
@@ -97,10 +111,16 @@ fn the_same_server_of_several_clients_is_one() {
 fn what_can_not_be_taken_over_gives_way_to_what_can() {
     let machine = Machine::new();
     machine
-        .write(".cursor/mcp.json", r#"{"mcpServers": {"a": {"command": "${workspaceFolder}/a"}}}"#)
+        .write(
+            ".cursor/mcp.json",
+            r#"{"mcpServers": {"a": {"command": "${workspaceFolder}/a"}}}"#,
+        )
         .write(".codex/config.toml", "[mcp_servers.a]\ncommand = \"a\"\n");
     let found = machine.found(&Client::ALL);
-    assert!(found[0].starts_with("! a: `command`: `${workspaceFolder}`"), "{found:?}");
+    assert!(
+        found[0].starts_with("! a: `command`: `${workspaceFolder}`"),
+        "{found:?}"
+    );
     assert_eq!(found[1], "[servers.a]\ncommand = \"a\"\n");
 }
 
@@ -111,13 +131,19 @@ fn a_file_that_can_not_be_read_hides_no_other() {
         .write(".cursor/mcp.json", "{\n \"mcpServers\": {\n")
         .write(".gemini/settings.json", r#"{"mcpServers": []}"#)
         .write(".config/zed/settings.json", "")
-        .write(".codeium/mcp_config.json", r#"{"mcpServers": {"a": {"command": "a"}}}"#);
+        .write(
+            ".codeium/mcp_config.json",
+            r#"{"mcpServers": {"a": {"command": "a"}}}"#,
+        );
     let import = machine.look(&Client::ALL);
     assert_eq!(import.found.len(), 1);
     let problems: Vec<_> = import.problems.iter().map(ToString::to_string).collect();
     assert_eq!(problems.len(), 2, "{problems:?}");
     assert!(problems[0].contains(".cursor/mcp.json:3: "), "{problems:?}");
-    assert!(problems[1].contains("`mcpServers` must be a table"), "{problems:?}");
+    assert!(
+        problems[1].contains("`mcpServers` must be a table"),
+        "{problems:?}"
+    );
 }
 
 #[test]

@@ -101,7 +101,9 @@ impl Meaning<'_> {
             .trim_start_matches('{')
             .trim_end_matches('}');
         match self.client {
-            Client::ClaudeCode if self.project.is_some() && is_variable(inner, "CLAUDE_PROJECT_DIR") => {
+            Client::ClaudeCode
+                if self.project.is_some() && is_variable(inner, "CLAUDE_PROJECT_DIR") =>
+            {
                 self.workspace(inner).map(Piece::Text)
             }
             Client::ClaudeCode | Client::Gemini => Ok(shell_like(inner)),
@@ -136,7 +138,9 @@ impl Meaning<'_> {
                 Piece::Text(name.to_string_lossy().into_owned())
             }
             ("input", id) if !id.is_empty() => self.input(id, notes),
-            ("env" | "file" | "command" | "config" | "input", _) => return Err(no_equal(reference)),
+            ("env" | "file" | "command" | "config" | "input", _) => {
+                return Err(no_equal(reference));
+            }
             _ => Piece::AsWritten,
         })
     }

@@ -141,9 +141,11 @@ fn reached(definition: &Definition) -> String {
     match &definition.way {
         Way::Process(stdio) => {
             let words = arguments(&stdio.args);
-            let words = words.iter().map(|word| match word.contains(char::is_whitespace) || word.is_empty() {
-                true => format!("'{word}'"),
-                false => word.clone(),
+            let words = words.iter().map(|word| {
+                match word.contains(char::is_whitespace) || word.is_empty() {
+                    true => format!("'{word}'"),
+                    false => word.clone(),
+                }
             });
             std::iter::once(stdio.command.clone())
                 .chain(words)
@@ -165,7 +167,9 @@ fn details(definition: &Definition) -> Vec<String> {
         Way::Http { .. } => "headers",
     };
     if !values.is_empty() {
-        let pairs = values.iter().map(|(name, value)| format!("{name}={}", shown(value)));
+        let pairs = values
+            .iter()
+            .map(|(name, value)| format!("{name}={}", shown(value)));
         details.push(format!("{kind} {}", pairs.collect::<Vec<_>>().join(" ")));
     }
     if definition.has_literal_values() {
@@ -209,7 +213,11 @@ fn arguments(args: &[String]) -> Vec<String> {
 fn shown_or_named(value: &str) -> String {
     match value.split_once(':') {
         Some((name, rest)) if !name.contains(['$', ' ', '/']) => {
-            format!("{name}:{}{}", if rest.starts_with(' ') { " " } else { "" }, shown(rest.trim_start()))
+            format!(
+                "{name}:{}{}",
+                if rest.starts_with(' ') { " " } else { "" },
+                shown(rest.trim_start())
+            )
         }
         _ => shown(value),
     }
@@ -235,7 +243,11 @@ fn address(text: &str) -> String {
         Some((_, host)) => format!("{MASK}@{host}"),
         None => host.to_owned(),
     };
-    let query = if query { format!("?{MASK}") } else { String::new() };
+    let query = if query {
+        format!("?{MASK}")
+    } else {
+        String::new()
+    };
     format!("{scheme}://{host}{path}{query}")
 }
 
@@ -248,7 +260,12 @@ mod tests {
         for reference in ["${TOKEN}", "Bearer ${TOKEN}", ""] {
             assert_eq!(shown(reference), reference);
         }
-        for value in ["s3cret", "Bearer s3cret", "${TOKEN}s3cret", "${TOKEN:-s3cret}"] {
+        for value in [
+            "s3cret",
+            "Bearer s3cret",
+            "${TOKEN}s3cret",
+            "${TOKEN:-s3cret}",
+        ] {
             assert_eq!(shown(value), "***");
         }
     }
@@ -256,9 +273,23 @@ mod tests {
     #[test]
     fn secrets_in_arguments_are_not_shown() {
         let args = [
-            "-y", "mcp-remote", "--api-key", "s3cret", "--token=s3cret", "--port", "80", "API_KEY=s3cret", "--header",
-            "Authorization: Bearer s3cret", "-H", "X-Key:s3cret", "--token", "${TOKEN}", "https://me:s3cret@x.example/mcp?k=s3cret",
-            "Bearer s3cret", "postgres://u:s3cret@db/x",
+            "-y",
+            "mcp-remote",
+            "--api-key",
+            "s3cret",
+            "--token=s3cret",
+            "--port",
+            "80",
+            "API_KEY=s3cret",
+            "--header",
+            "Authorization: Bearer s3cret",
+            "-H",
+            "X-Key:s3cret",
+            "--token",
+            "${TOKEN}",
+            "https://me:s3cret@x.example/mcp?k=s3cret",
+            "Bearer s3cret",
+            "postgres://u:s3cret@db/x",
         ];
         let shown = arguments(&args.map(str::to_owned)).join(" ");
         assert!(!shown.contains("s3cret"), "{shown}");

@@ -36,7 +36,9 @@ fn claude_desktop_expands_nothing() {
     );
     assert_eq!(
         found,
-        ["[servers.a]\ncommand = \"sh\"\nargs = [\"-c\", \"echo $${X} $$${Y} $Z\"]\nenv = { PORT = \"80\" }\n"]
+        [
+            "[servers.a]\ncommand = \"sh\"\nargs = [\"-c\", \"echo $${X} $$${Y} $Z\"]\nenv = { PORT = \"80\" }\n"
+        ]
     );
 }
 
@@ -157,13 +159,17 @@ fn opencode() {
         "[servers.c]\nurl = \"https://x.example/mcp\"\ndisabled = true\n# left out: `oauth`\n",
     ];
     let name = ".config/opencode/opencode.jsonc";
-    assert_eq!(given(Client::OpenCode, name, &format!("{{\"mcp\": {servers}}}")), expected);
+    assert_eq!(
+        given(Client::OpenCode, name, &format!("{{\"mcp\": {servers}}}")),
+        expected
+    );
     // Since its version 2.
     let newer = format!("{{\"mcp\": {{\"servers\": {servers}, \"timeout\": {{}}}}}}");
     assert_eq!(given(Client::OpenCode, name, &newer), expected);
     // Before that a server may have been called so.
     let called_so = r#"{"mcp": {"servers": {"type": "local", "command": ["x"], "timeout": {"startup": 1, "request": 2000}}}}"#;
-    let expected = "[servers.servers]\ncommand = \"x\"\nstart-timeout = \"1ms\"\ntimeout = \"2s\"\n";
+    let expected =
+        "[servers.servers]\ncommand = \"x\"\nstart-timeout = \"1ms\"\ntimeout = \"2s\"\n";
     assert_eq!(given(Client::OpenCode, name, called_so), [expected]);
 }
 

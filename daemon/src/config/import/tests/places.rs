@@ -1,7 +1,11 @@
 use super::*;
 
 fn names(import: &Import) -> Vec<&str> {
-    import.found.iter().map(|found| found.name.as_str()).collect()
+    import
+        .found
+        .iter()
+        .map(|found| found.name.as_str())
+        .collect()
 }
 
 fn plain(section: &str, name: &str) -> String {
@@ -13,36 +17,127 @@ fn every_place_is_looked_into() {
     let machine = Machine::new();
     for (client, path, text) in [
         (Client::ClaudeCode, ".claude.json", plain("mcpServers", "x")),
-        (Client::ClaudeCode, "src/project/.mcp.json", plain("mcpServers", "x")),
-        (Client::ClaudeDesktop, ".config/Claude/claude_desktop_config.json", plain("mcpServers", "x")),
+        (
+            Client::ClaudeCode,
+            "src/project/.mcp.json",
+            plain("mcpServers", "x"),
+        ),
+        (
+            Client::ClaudeDesktop,
+            ".config/Claude/claude_desktop_config.json",
+            plain("mcpServers", "x"),
+        ),
         (Client::Cursor, ".cursor/mcp.json", plain("mcpServers", "x")),
-        (Client::Cursor, "src/project/.cursor/mcp.json", plain("mcpServers", "x")),
-        (Client::VsCode, ".config/Code/User/mcp.json", plain("servers", "x")),
-        (Client::VsCode, ".config/VSCodium/User/profiles/a1/mcp.json", plain("servers", "x")),
-        (Client::VsCode, ".config/Code/User/settings.json", format!("{{\"mcp\": {}}}", plain("servers", "x"))),
-        (Client::VsCode, ".vscode-server/data/User/mcp.json", plain("servers", "x")),
-        (Client::VsCode, ".copilot/mcp-config.json", plain("mcpServers", "x")),
-        (Client::VsCode, "src/project/.vscode/mcp.json", plain("servers", "x")),
-        (Client::Codex, ".codex/config.toml", "[mcp_servers.x]\ncommand = \"x\"".into()),
-        (Client::Codex, "src/project/.codex/config.toml", "[mcp_servers.x]\ncommand = \"x\"".into()),
-        (Client::Gemini, ".gemini/settings.json", plain("mcpServers", "x")),
-        (Client::Gemini, "src/project/.gemini/settings.json", plain("mcpServers", "x")),
-        (Client::OpenCode, ".config/opencode/opencode.json", r#"{"mcp": {"x": {"type": "local", "command": ["x"]}}}"#.into()),
-        (Client::OpenCode, ".config/opencode/opencode.jsonc", r#"{"mcp": {"x": {"type": "local", "command": ["x"]}}}"#.into()),
-        (Client::OpenCode, "src/project/opencode.json", r#"{"mcp": {"x": {"type": "local", "command": ["x"]}}}"#.into()),
-        (Client::OpenCode, "src/project/.opencode/opencode.json", r#"{"mcp": {"x": {"type": "local", "command": ["x"]}}}"#.into()),
-        (Client::Windsurf, ".codeium/windsurf/mcp_config.json", plain("mcpServers", "x")),
-        (Client::Zed, ".config/zed/settings.json", plain("context_servers", "x")),
-        (Client::Zed, "src/project/.zed/settings.json", plain("context_servers", "x")),
+        (
+            Client::Cursor,
+            "src/project/.cursor/mcp.json",
+            plain("mcpServers", "x"),
+        ),
+        (
+            Client::VsCode,
+            ".config/Code/User/mcp.json",
+            plain("servers", "x"),
+        ),
+        (
+            Client::VsCode,
+            ".config/VSCodium/User/profiles/a1/mcp.json",
+            plain("servers", "x"),
+        ),
+        (
+            Client::VsCode,
+            ".config/Code/User/settings.json",
+            format!("{{\"mcp\": {}}}", plain("servers", "x")),
+        ),
+        (
+            Client::VsCode,
+            ".vscode-server/data/User/mcp.json",
+            plain("servers", "x"),
+        ),
+        (
+            Client::VsCode,
+            ".copilot/mcp-config.json",
+            plain("mcpServers", "x"),
+        ),
+        (
+            Client::VsCode,
+            "src/project/.vscode/mcp.json",
+            plain("servers", "x"),
+        ),
+        (
+            Client::Codex,
+            ".codex/config.toml",
+            "[mcp_servers.x]\ncommand = \"x\"".into(),
+        ),
+        (
+            Client::Codex,
+            "src/project/.codex/config.toml",
+            "[mcp_servers.x]\ncommand = \"x\"".into(),
+        ),
+        (
+            Client::Gemini,
+            ".gemini/settings.json",
+            plain("mcpServers", "x"),
+        ),
+        (
+            Client::Gemini,
+            "src/project/.gemini/settings.json",
+            plain("mcpServers", "x"),
+        ),
+        (
+            Client::OpenCode,
+            ".config/opencode/opencode.json",
+            r#"{"mcp": {"x": {"type": "local", "command": ["x"]}}}"#.into(),
+        ),
+        (
+            Client::OpenCode,
+            ".config/opencode/opencode.jsonc",
+            r#"{"mcp": {"x": {"type": "local", "command": ["x"]}}}"#.into(),
+        ),
+        (
+            Client::OpenCode,
+            "src/project/opencode.json",
+            r#"{"mcp": {"x": {"type": "local", "command": ["x"]}}}"#.into(),
+        ),
+        (
+            Client::OpenCode,
+            "src/project/.opencode/opencode.json",
+            r#"{"mcp": {"x": {"type": "local", "command": ["x"]}}}"#.into(),
+        ),
+        (
+            Client::Windsurf,
+            ".codeium/windsurf/mcp_config.json",
+            plain("mcpServers", "x"),
+        ),
+        (
+            Client::Zed,
+            ".config/zed/settings.json",
+            plain("context_servers", "x"),
+        ),
+        (
+            Client::Zed,
+            "src/project/.zed/settings.json",
+            plain("context_servers", "x"),
+        ),
     ] {
         let machine = Machine::new();
         machine.write(path, &text);
         let import = machine.look(&[client]);
         assert_eq!(names(&import), ["x"], "{path}");
-        assert!(import.found[0].outcome.is_ok(), "{path}: {:?}", import.found);
+        assert!(
+            import.found[0].outcome.is_ok(),
+            "{path}: {:?}",
+            import.found
+        );
         // Nobody else looks there, but for what two clients share.
-        let others: Vec<_> = Client::ALL.into_iter().filter(|other| *other != client).collect();
-        assert_eq!(machine.look(&others).files, [""; 0].map(PathBuf::from), "{path}");
+        let others: Vec<_> = Client::ALL
+            .into_iter()
+            .filter(|other| *other != client)
+            .collect();
+        assert_eq!(
+            machine.look(&others).files,
+            [""; 0].map(PathBuf::from),
+            "{path}"
+        );
     }
     assert_eq!(machine.look(&Client::ALL).files.len(), 0);
 }
@@ -50,13 +145,55 @@ fn every_place_is_looked_into() {
 #[test]
 fn variables_of_the_clients_are_respected() {
     for (client, variable, directory, path, text) in [
-        (Client::ClaudeCode, "CLAUDE_CONFIG_DIR", "own", "own/.claude.json", plain("mcpServers", "x")),
-        (Client::Codex, "CODEX_HOME", "own", "own/config.toml", "[mcp_servers.x]\ncommand = \"x\"".into()),
-        (Client::Gemini, "GEMINI_CLI_HOME", "own", "own/.gemini/settings.json", plain("mcpServers", "x")),
-        (Client::OpenCode, "OPENCODE_CONFIG", "own.json", "own.json", r#"{"mcp": {"x": {"command": ["x"]}}}"#.into()),
-        (Client::OpenCode, "OPENCODE_CONFIG_DIR", "own", "own/opencode.json", r#"{"mcp": {"x": {"command": ["x"]}}}"#.into()),
-        (Client::VsCode, "COPILOT_HOME", "own", "own/mcp-config.json", plain("mcpServers", "x")),
-        (Client::Zed, "XDG_CONFIG_HOME", "own", "own/zed/settings.json", plain("context_servers", "x")),
+        (
+            Client::ClaudeCode,
+            "CLAUDE_CONFIG_DIR",
+            "own",
+            "own/.claude.json",
+            plain("mcpServers", "x"),
+        ),
+        (
+            Client::Codex,
+            "CODEX_HOME",
+            "own",
+            "own/config.toml",
+            "[mcp_servers.x]\ncommand = \"x\"".into(),
+        ),
+        (
+            Client::Gemini,
+            "GEMINI_CLI_HOME",
+            "own",
+            "own/.gemini/settings.json",
+            plain("mcpServers", "x"),
+        ),
+        (
+            Client::OpenCode,
+            "OPENCODE_CONFIG",
+            "own.json",
+            "own.json",
+            r#"{"mcp": {"x": {"command": ["x"]}}}"#.into(),
+        ),
+        (
+            Client::OpenCode,
+            "OPENCODE_CONFIG_DIR",
+            "own",
+            "own/opencode.json",
+            r#"{"mcp": {"x": {"command": ["x"]}}}"#.into(),
+        ),
+        (
+            Client::VsCode,
+            "COPILOT_HOME",
+            "own",
+            "own/mcp-config.json",
+            plain("mcpServers", "x"),
+        ),
+        (
+            Client::Zed,
+            "XDG_CONFIG_HOME",
+            "own",
+            "own/zed/settings.json",
+            plain("context_servers", "x"),
+        ),
     ] {
         let mut machine = Machine::new();
         machine.write(path, &text);
@@ -86,7 +223,10 @@ fn in_the_home_directory_the_settings_are_the_users() {
     let mut machine = Machine::new();
     machine.write(".cursor/mcp.json", &plain("mcpServers", "x"));
     machine.project = machine.home.clone();
-    assert_eq!(machine.found(&[Client::Cursor]), ["[servers.x]\ncommand = \"x\"\n"]);
+    assert_eq!(
+        machine.found(&[Client::Cursor]),
+        ["[servers.x]\ncommand = \"x\"\n"]
+    );
 }
 
 #[test]
@@ -106,7 +246,11 @@ fn the_nearest_settings_win() {
         )
         .write("src/project/.codex/config.toml", "[mcp_servers.b]\ncommand = \"b\"\n");
     let import = machine.look(&Client::ALL);
-    let taken: Vec<_> = import.found.iter().filter_map(|found| found.outcome.as_ref().ok()).collect();
+    let taken: Vec<_> = import
+        .found
+        .iter()
+        .filter_map(|found| found.outcome.as_ref().ok())
+        .collect();
     let commands: Vec<_> = taken
         .iter()
         .map(|definition| match &definition.way {
