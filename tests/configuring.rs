@@ -95,7 +95,7 @@ fn servers_of_other_clients_are_listed_and_taken_over() {
         .args(["call", "fake/echo", "--text", "hello"]);
     assert_eq!(
         crate::support::shelf::Finished::of(&mut call).succeeds(),
-        "hello\n"
+        "hello"
     );
     shelf.run(&["unmount", "--config", OWN]).succeeds();
 }
@@ -178,6 +178,23 @@ fn a_server_over_http_is_added_with_its_headers() {
     assert_eq!(
         fs::read_to_string(shelf.path(OWN)).unwrap(),
         "[servers.remote]\nurl = \"https://remote.example/mcp\"\nheaders = { Authorization = \"Bearer ${T}\" }\n"
+    );
+}
+
+#[test]
+fn adding_the_first_server_takes_no_skill_away() {
+    let shelf = Shelf::new();
+    shelf.write(
+        "home/.claude/skills/mine/SKILL.md",
+        "---\nname: mine\ndescription: My own.\n---\n",
+    );
+    let listed = shelf.run(&["list"]).succeeds();
+    assert_eq!(listed, "skills/mine — My own.\n");
+    shelf.run(&["servers", "add", "a", "--", "x"]).succeeds();
+    assert_eq!(shelf.run(&["list"]).succeeds(), listed);
+    assert_eq!(
+        fs::read_to_string(shelf.path(OWN)).unwrap(),
+        "# The skills that clients share.\nskills = [\"~/.claude/skills\"]\n\n[servers.a]\ncommand = \"x\"\n"
     );
 }
 

@@ -153,6 +153,11 @@ impl Environment {
         SHARED_SKILLS.iter().map(root).collect()
     }
 
+    /// A path as it reads from the home directory.
+    pub(crate) fn below_home<'p>(&self, path: &'p Path) -> Option<&'p str> {
+        path.strip_prefix(self.home().ok()?).ok()?.to_str()
+    }
+
     /// `SHELF_SOCKET`: the daemon that is meant.
     pub(crate) fn socket(&self) -> Option<&Path> {
         self.get("SHELF_SOCKET").map(Path::new)

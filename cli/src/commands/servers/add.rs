@@ -49,7 +49,7 @@ pub(super) struct Arguments {
     url: Option<String>,
 
     /// Send this header with every request; can be given several times
-    #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header, requires = "url")]
+    #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header, conflicts_with = "command")]
     headers: Vec<(String, String)>,
 
     #[command(flatten)]
@@ -65,7 +65,8 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let path = arguments.target.path(environment)?;
     let is_secret = definition.has_literal_values();
     let servers = [(name, definition)];
-    Target::edit(&path, is_secret, ui, |source| {
+    let target = &arguments.target;
+    target.edit(&path, is_secret, environment, ui, |source| {
         edit::add(&path, source, &servers)
     })?;
     ui.note(&format!("added `{}` to {}", servers[0].0, path.display()));
@@ -74,6 +75,12 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
 
 fn way(arguments: &Arguments) -> Result<Way, Problem> {
     if let Some(url) = &arguments.url {
+        if !["http://", "https://", "${"]
+            .iter()
+            .any(|start| url.starts_with(start))
+        {
+            return Err(usage("the URL is neither http nor https"));
+        }
         return Ok(Way::Http {
             url: url.clone(),
             headers: map("header", &arguments.headers)?,

@@ -104,8 +104,9 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     {
         let holds_secrets = new
             .iter()
-            .any(|(_, definition)| definition.has_literal_values());
-        Target::edit(path, holds_secrets, ui, |source| {
+            .any(|(_, definition)| report::is_masked(definition));
+        let target = &arguments.target;
+        target.edit(path, holds_secrets, environment, ui, |source| {
             edit::add(path, source, &new)
         })?;
     }

@@ -35,7 +35,8 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
             .at_file(path, None)
             .into());
     }
-    Target::edit(&path, false, ui, |source| {
+    let target = &arguments.target;
+    target.edit(&path, false, environment, ui, |source| {
         edit::remove(&path, source, &name)
     })?;
     ui.note(&format!("removed `{name}` from {}", path.display()));

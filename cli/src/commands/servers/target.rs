@@ -27,12 +27,25 @@ impl Target {
     }
 
     /// Changes the text of the file and warns where others could read what may be a secret.
+    ///
+    /// Without a configuration of one's own the skills that clients share are mounted. A new one has them in it: adding a server takes
+    /// no skill away.
     pub(super) fn edit(
+        &self,
         path: &Path,
         holds_secrets: bool,
+        environment: &Environment,
         ui: &Ui,
         change: impl FnOnce(&str) -> Result<String, Problem>,
     ) -> Result<Written, Problem> {
+        let skills = match self.config.is_none() && !path.exists() {
+            true => shared_skills(environment),
+            false => None,
+        };
+        let change = |source: &str| match &skills {
+            Some(skills) if source.is_empty() => change(skills),
+            _ => change(source),
+        };
         let written = edit::edit(path, change).map_err(|problem| match problem.kind {
             // What is refused is the command, not the file.
             ProblemKind::Configuration if problem.hint.is_none() => {
@@ -47,6 +60,23 @@ impl Target {
             ));
             ui.hint(&format!("chmod 600 {}", path.display()));
         }
+        if written.created && skills.is_some() {
+            ui.note("the skills that clients share stand in it, too: without it they were mounted");
+        }
         Ok(written)
     }
+}
+
+/// The line that has those of the shared skills that are there.
+fn shared_skills(environment: &Environment) -> Option<String> {
+    let roots = environment.shared_skills().into_iter();
+    let there = roots.filter(|root| root.path.is_dir());
+    let paths: Vec<_> = there
+        .filter_map(|root| Some(format!("\"~/{}\"", environment.below_home(&root.path)?)))
+        .collect();
+    let line = format!(
+        "# The skills that clients share.\nskills = [{}]\n",
+        paths.join(", ")
+    );
+    (!paths.is_empty()).then_some(line)
 }

@@ -47,6 +47,11 @@ impl Row<'_> {
     }
 }
 
+/// Whether a server has what may be a secret.
+pub(super) fn is_masked(definition: &Definition) -> bool {
+    definition.has_literal_values() || reached(definition).contains(MASK)
+}
+
 /// The rows for people.
 pub(super) fn text(rows: &[Row<'_>]) -> String {
     let mut text = String::new();
@@ -172,7 +177,7 @@ fn details(definition: &Definition) -> Vec<String> {
             .map(|(name, value)| format!("{name}={}", shown(value)));
         details.push(format!("{kind} {}", pairs.collect::<Vec<_>>().join(" ")));
     }
-    if definition.has_literal_values() {
+    if is_masked(definition) {
         details.push("note: what is shown as *** is taken over as it is written there".to_owned());
     }
     if definition.disabled {
