@@ -21,9 +21,9 @@ use skills::problem::{Problem, ProblemKind};
 use tokio::sync::{Semaphore, TryAcquireError, oneshot};
 
 use self::record::Record;
-use self::writer::Writer;
 #[cfg(test)]
 pub(crate) use self::writer::DEFAULT_BYTES;
+use self::writer::Writer;
 use crate::caller::Caller;
 
 /// How many records may wait to be written.
