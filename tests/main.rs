@@ -13,6 +13,7 @@ mod calling;
 mod catalog;
 mod changes;
 mod conformance;
+mod configuring;
 mod corpus;
 mod embedding;
 mod formats;

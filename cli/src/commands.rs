@@ -5,6 +5,7 @@ mod call;
 mod changes;
 mod complete;
 mod completions;
+mod config;
 mod eval;
 mod list;
 mod loaded;
@@ -13,6 +14,7 @@ mod mirror;
 mod mount;
 mod search;
 mod serve;
+mod servers;
 mod show;
 mod sources;
 mod status;
@@ -65,6 +67,8 @@ enum Command {
     Loaded(loaded::Arguments),
     Log(log::Arguments),
     Eval(eval::Arguments),
+    Servers(servers::Arguments),
+    Config(config::Arguments),
     Completions(completions::Arguments),
     #[command(name = "__complete", hide = true)]
     Complete(complete::Arguments),
@@ -108,6 +112,8 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::Loaded(arguments) => loaded::run(&arguments, environment, ui),
         Command::Log(arguments) => log::run(&arguments, environment, ui),
         Command::Eval(arguments) => eval::run(&arguments, environment, ui),
+        Command::Servers(arguments) => servers::run(&arguments, environment, ui),
+        Command::Config(arguments) => config::run(&arguments, environment, ui),
         Command::Completions(arguments) => completions::run(&arguments, ui),
         Command::Complete(arguments) => complete::run(&arguments, environment, ui),
     }

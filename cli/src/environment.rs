@@ -118,6 +118,26 @@ impl Environment {
             .find(|path| path.exists())
     }
 
+    /// The user's own `shelf.toml`, which need not exist.
+    pub(crate) fn own_config(&self) -> Result<PathBuf, Problem> {
+        let [own, other] = CONFIGURATIONS;
+        let directory = self.xdg("XDG_CONFIG_HOME", ".config")?.join("toolshelf");
+        let own = directory.join(own);
+        let other = directory.join(other);
+        if !own.exists() && other.exists() {
+            let message = format!("a {own} would take its place", own = own.display());
+            return Err(Problem::new(ProblemKind::Usage, message)
+                .at_file(other, None)
+                .hint("edit it by hand, or move its servers into a shelf.toml first"));
+        }
+        Ok(own)
+    }
+
+    /// The variables themselves, for what is expanded from them.
+    pub(crate) const fn variables(&self) -> &Variables {
+        &self.variables
+    }
+
     /// Where a shelf is mounted when nothing else is said.
     pub(crate) fn default_mount_point(&self) -> Result<PathBuf, Problem> {
         Ok(self.home()?.join("tools"))
@@ -134,6 +154,11 @@ impl Environment {
             optional: true,
         };
         SHARED_SKILLS.iter().map(root).collect()
+    }
+
+    /// A path as it reads from the home directory.
+    pub(crate) fn below_home<'p>(&self, path: &'p Path) -> Option<&'p str> {
+        path.strip_prefix(self.home().ok()?).ok()?.to_str()
     }
 
     /// `SHELF_SOCKET`: the daemon that is meant.

@@ -21,6 +21,8 @@ use skills::problem::{Problem, ProblemKind};
 use tokio::sync::{Semaphore, TryAcquireError, oneshot};
 
 use self::record::Record;
+#[cfg(test)]
+pub(crate) use self::writer::DEFAULT_BYTES;
 use self::writer::Writer;
 use crate::caller::Caller;
 

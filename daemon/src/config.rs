@@ -1,53 +1,20 @@
 //! The configuration: one model for `mcpServers` JSON and for `shelf.toml`, with positions.
 //!
-//! ```toml
-//! # Directories of skills, relative to this file; the first has precedence.
-//! skills = ["~/.agents/skills", { path = "team/skills", name = "team" }]
-//!
-//! [servers.github]               # in JSON: {"mcpServers": {"github": {…}}}
-//! command = "npx"                # a program, found in PATH or relative to `cwd`
-//! args = ["-y", "@example/github-server"]
-//! env = { TOKEN = "${GITHUB_TOKEN}", LEVEL = "${LEVEL:-info}" }
-//! cwd = "~/src"                  # by default the directory of this file
-//! disabled = false               # or: enabled = true
-//! start-timeout = "2m"           # until its tools are listed
-//! timeout = "10m"                # for one call
-//! idle = "10m"                   # stopped after so long without a call, or "never"
-//!
-//! [discovery]                    # of skills, below each directory
-//! depth = 6
-//! directories = 2000
-//!
-//! [index]
-//! max_tokens = 4000
-//!
-//! [search]
-//! lexical = false                # true: by words alone, meaning left out
-//! keywords = { ticket = ["issue"] }  # a word of a request stands for these words, too
-//!
-//! [entries."github/create_issue"]    # by id; all of it may be left out
-//! summary = "Opens an issue"     # in place of the description's first sentence
-//! keywords = ["bug", "ticket"]   # more words by which search finds it
-//! group = "Issues"               # stands under this heading of an overview, in place of its server's
-//! pin = true                     # always has a line in INDEX.md, first in its kind
-//!
-//! [daemon]
-//! idle = "10m"                   # one that `shelf call` started ends after so long without a connection, or "never"
-//!
-//! [log]
-//! queries = "full"               # the words of a search: "full", "hash" or "off"
-//! values = false                 # the values of a call's arguments, not just their names
-//! max_bytes = 16777216           # a file is rotated at this size
-//! ```
+//! Every key, with its default and what it does, stands in `config/default.toml`, which `shelf config default` prints.
 //!
 //! `-` and `_` are the same in these keys. JSON may have comments and trailing commas. A server over HTTP has a `url` and
 //! `headers` in place of `command`. Keys that are unknown are passed over where other clients may have put them.
 
+mod check;
+mod default;
+pub mod definition;
 mod duration;
+pub mod edit;
 mod endpoint;
 mod entry;
 mod expansion;
 mod file;
+pub mod import;
 mod jsonc;
 mod node;
 mod reader;
@@ -65,6 +32,7 @@ use skills::entry_id::{EntryId, ServerName};
 use skills::problem::{Problem, ProblemKind};
 use skills::search::SearchOptions;
 
+pub use self::default::DEFAULT;
 pub use self::endpoint::{Endpoint, HttpConfig};
 use self::expansion::Expansion;
 use self::node::Fault;

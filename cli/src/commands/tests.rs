@@ -20,19 +20,30 @@ fn the_commands_are_consistent() {
     Arguments::command().debug_assert();
 }
 
+/// Adds the help of a command and of those below it.
+fn append_help(command: &mut clap::Command, above: &str, help: &mut String) {
+    if command.get_name() == "help" {
+        return;
+    }
+    let name = format!("{above}{}", command.get_name());
+    let text = command.render_long_help().to_string();
+    assert!(text.contains("Example:"), "{name} has no example");
+    help.push_str(&format!("\n──── {name} ────\n{text}"));
+    for below in command.get_subcommands_mut() {
+        append_help(below, &format!("{name} "), help);
+    }
+}
+
 #[test]
 fn every_help_is_as_it_was_read_last() {
     let mut command = Arguments::command().term_width(100);
     command.build();
     let mut help = command.render_long_help().to_string();
     for subcommand in command.get_subcommands_mut() {
-        if subcommand.get_name() == "help" || subcommand.is_hide_set() {
+        if subcommand.is_hide_set() {
             continue;
         }
-        let name = subcommand.get_name().to_owned();
-        let text = subcommand.render_long_help().to_string();
-        assert!(text.contains("Example:"), "{name} has no example");
-        help.push_str(&format!("\n──── {name} ────\n{text}"));
+        append_help(subcommand, "", &mut help);
     }
     insta::assert_snapshot!(help);
 }
@@ -92,6 +103,14 @@ fn options_that_exclude_each_other_are_refused() {
         &["search", "--servers", "--server", "a", "x"],
         &["search", "--wait=0", "x"],
         &["eval"],
+        &["servers"],
+        &["servers", "add", "x"],
+        &["servers", "add", "x", "--url", "http://x", "--", "y"],
+        &["servers", "add", "x", "--url", "http://x", "--env", "A=b"],
+        &["servers", "add", "x", "--header", "A=b", "--", "y"],
+        &["servers", "add", "x", "--env", "A", "--", "y"],
+        &["servers", "import", "--from", "emacs"],
+        &["config"],
         &["mount", "--wait", "soon"],
         &["call", "--timeout", "0", "a/b"],
     ] {

@@ -18,7 +18,7 @@ use super::record::Record;
 use super::{Message, Shared};
 
 /// The size at which a file is rotated when none is configured.
-const DEFAULT_BYTES: u64 = 16 * 1024 * 1024;
+pub(crate) const DEFAULT_BYTES: u64 = 16 * 1024 * 1024;
 /// How many rotated files are kept.
 pub(super) const KEEP: u32 = 4;
 /// The longest that a line stays in the buffer.

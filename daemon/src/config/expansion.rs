@@ -169,7 +169,7 @@ fn closing_brace(text: &str) -> Option<usize> {
     })
 }
 
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     !name.starts_with(|first: char| first.is_ascii_digit())
         && !name.is_empty()
         && name

@@ -162,24 +162,6 @@ fn both_formats_give_the_same_model() {
 }
 
 #[test]
-fn the_example_in_the_documentation_is_read_without_a_problem() {
-    let source = include_str!("../config.rs");
-    let example: String = source
-        .lines()
-        .skip_while(|line| *line != "//! ```toml")
-        .skip(1)
-        .take_while(|line| *line != "//! ```")
-        .map(|line| format!("{}\n", line.trim_start_matches("//!")))
-        .collect();
-    let config = toml(&example);
-    assert_eq!(problems(&config), [""; 0]);
-    assert_eq!(stdio(&config, "github").env["TOKEN"], "${GITHUB_TOKEN}");
-    assert_eq!(config.skills.len(), 2);
-    assert!(config.entries["github/create_issue"].pin);
-    assert_eq!(config.search.keywords["ticket"], ["issue"]);
-}
-
-#[test]
 fn what_is_left_out_has_a_default() {
     let config = json(r#"{"servers": {"a": {"command": "x", "cwd": null, "env": null}}}"#);
     let server = server(&config, "a");
