@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
     ///
     /// Each line gives a line of JSON in the same order: {"line":1,"ok":true,"result":…}, else "ok":false with "error" as well; with --data the
     /// result is the data alone. A line that fails does not keep the others back; the exit code is that of the first that failed.
-    #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["json", "out", "format"])]
+    #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["json", "out", "format", "max_output"])]
     each: Option<String>,
 
     /// With --each, have so many calls under way at a time
@@ -233,8 +233,8 @@ fn perform(
         ui.warning(&problem.to_string());
     }
     if reply.is_error && arguments.format == Some(ErrorFormat::Xml) {
-        let said = output::own_error(&Content::read(&reply)?, &reply, &limit);
-        return Err(Problem::new(ProblemKind::ToolError, said).into());
+        let said = output::own_error(&Content::read(&reply)?, &reply);
+        return Err(Problem::new(ProblemKind::ToolError, limit.told(&said)).into());
     }
     output::print(&reply, &format, &limit, ui)
 }

@@ -36,13 +36,13 @@ pub(super) fn print(reply: &CallReply, format: &Format, limit: &Limit, ui: &Ui) 
     }
 }
 
-/// What a tool says of its own error, as much of it as is printed.
-pub(super) fn own_error(content: &Content, reply: &CallReply, limit: &Limit) -> String {
+/// What a tool says of its own error.
+pub(super) fn own_error(content: &Content, reply: &CallReply) -> String {
     let text = text_of(content);
     if text.trim().is_empty() {
         format!("{} reported an error and did not say which", reply.id)
     } else {
-        limit.told(&text)
+        text
     }
 }
 
@@ -60,7 +60,8 @@ impl Printer<'_> {
         let content =
             Content::read(reply).inspect_err(|_| self.keep(reply.result.get().as_bytes(), JSON))?;
         if reply.is_error {
-            self.ui.note(&own_error(&content, reply, self.limit));
+            let said = own_error(&content, reply);
+            self.ui.note(&self.limit.told(&said));
             return Ok(());
         }
         let printed = match format {
