@@ -4,6 +4,7 @@
 //! below it differs.
 
 mod given;
+mod names;
 mod servers;
 mod skills;
 mod stamp;
@@ -11,23 +12,21 @@ mod stamp;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::sync::Arc;
 
 use crate::catalog::{EntryOptions, FirstSeen, IndexOptions, Sources};
 use crate::entry_id::{EntryId, ServerName};
 use crate::index::{self, Group, Kind, Line, TokenCounter};
-use crate::names::{Claim, Taken, Ties, allot};
+use crate::names::Taken;
 use crate::problem::{Problem, ProblemKind};
 use crate::tree::{Directory, FileName, Node};
 
 use given::Given;
+use names::RESERVED_SERVERS;
+pub(crate) use names::Names;
 pub(crate) use servers::PlacedServer;
 use skills::PlacedSkill;
 use stamp::Stamp;
-
-/// Names that a server can't have: `skills/x` is the id of a skill.
-const RESERVED_SERVERS: &[&str] = &["skills"];
 
 /// Everything with its place.
 #[derive(Debug)]
@@ -151,21 +150,14 @@ fn place_servers(
     given: &Given<'_>,
     problems: &mut Vec<Problem>,
 ) -> BTreeMap<ServerName, Arc<PlacedServer>> {
-    let claims: Vec<Claim<'_>> = sources
-        .servers
-        .keys()
-        .map(|name| Claim {
-            name: OsStr::new(name.as_str()),
-            source: OsStr::new("mcp"),
-        })
-        .collect();
-    let allotted = allot(&claims, RESERVED_SERVERS, Ties::NoneKeeps);
+    let allotted = names::of_servers(sources);
+    let rivals: Vec<&ServerName> = sources.servers.keys().collect();
     let mut placed = BTreeMap::new();
     for ((name, (server, state)), allotted) in sources.servers.iter().zip(allotted) {
         if let Some(taken) = allotted.taken {
             let winner = match taken {
                 Taken::ByLayout => "the directory of the skills".to_owned(),
-                Taken::ByClaim(rival) => format!("the server `{}`", claims[rival].name.display()),
+                Taken::ByClaim(rival) => format!("the server `{}`", rivals[rival]),
             };
             problems.push(
                 collision(

@@ -16,7 +16,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::summary::is_invisible;
 
-pub(crate) use allotment::{Claim, Taken, Ties, allot};
+pub(crate) use allotment::{Allotted, Claim, Taken, Ties, allot};
 pub(crate) use nearest::nearest;
 
 /// The longest file name, in bytes, with room for `.json` and the collision suffix.

@@ -1,26 +1,22 @@
 //! One server's part of the tree: `mcp/<server>/` and `.schemas/<server>/`.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::thread;
 
-use super::{Given, Stamp, collision};
+use super::{Given, Stamp, collision, names};
 use crate::arguments::Validator;
 use crate::definition;
 use crate::entry_id::EntryId;
 use crate::index::{self, Group, Kind, Line, Tokens};
 use crate::json;
-use crate::names::{Claim, Taken, Ties, allot};
+use crate::names::Taken;
 use crate::problem::Problem;
 use crate::server::{Server, ServerState};
 use crate::summary::{distinguish, summarize};
 use crate::tool::Tool;
 use crate::tree::{Content, FileName, Node};
-
-/// Names that a tool can't have, since the layout's own files stand beside it.
-const RESERVED_TOOLS: &[&str] = &["INDEX", "SERVER", "STATUS"];
 
 /// A server with its state, where it stands.
 #[derive(Debug)]
@@ -188,7 +184,7 @@ fn lines(tools: &[Arc<PlacedTool>], given: &Given<'_>) -> Vec<Line> {
 }
 
 /// What a tool does, on one line; its title where it has no description.
-fn summary(tool: &Tool) -> String {
+pub(super) fn summary(tool: &Tool) -> String {
     let summary = summarize(&tool.description);
     if summary.is_empty() {
         return tool.title.as_deref().map(summarize).unwrap_or_default();
@@ -207,23 +203,14 @@ fn place_tools(
     let Some(known) = &server.definitions else {
         return Vec::new();
     };
-    let claims: Vec<Claim<'_>> = known
-        .tools
-        .iter()
-        .map(|tool| Claim {
-            name: OsStr::new(&*tool.name),
-            source: OsStr::new(server.name.as_str()),
-        })
-        .collect();
     let before: HashMap<&EntryId, &Arc<PlacedTool>> = previous
         .iter()
         .flat_map(|content| &content.tools)
         .map(|tool| (&tool.id, tool))
         .collect();
-    let allotted = allot(&claims, RESERVED_TOOLS, Ties::NoneKeeps);
     let mut placed = Vec::with_capacity(known.tools.len());
     let mut new = Vec::new();
-    for (tool, allotted) in known.tools.iter().zip(allotted) {
+    for (tool, allotted) in names::of_tools(server) {
         let id = EntryId::tool(server_file_name, &allotted.file_name);
         if let Some(taken) = allotted.taken {
             let winner = match taken {

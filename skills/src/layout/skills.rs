@@ -1,20 +1,16 @@
 //! The skills' part of the tree: `skills/`.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::sync::Arc;
 
-use super::{Given, Layout, Stamp, collision};
+use super::{Given, Layout, Stamp, collision, names};
 use crate::entry_id::EntryId;
 use crate::index::{self, Group, Kind, Line, Tokens};
-use crate::names::{Claim, Taken, Ties, allot};
+use crate::names::Taken;
 use crate::problem::Problem;
 use crate::skill::Skill;
 use crate::summary::summarize;
 use crate::tree::{Directory, File, FileName, Node};
-
-/// Names that a skill can't have.
-const RESERVED_SKILLS: &[&str] = &["INDEX.md"];
 
 /// A skill, where it stands.
 #[derive(Debug)]
@@ -38,51 +34,29 @@ pub(super) fn place(
     collisions: &mut Vec<Problem>,
     given: &Given<'_>,
 ) -> Vec<Arc<PlacedSkill>> {
-    let mut skills: Vec<&Arc<Skill>> = skills.iter().collect();
-    skills.sort_by_key(|skill| (skill.precedence, &skill.found));
-    let names: Vec<OsString> = skills
-        .iter()
-        .map(|skill| {
-            let mut name = OsString::new();
-            if let Some(source) = &skill.source {
-                name.push(source);
-                name.push(":");
-            }
-            name.push(&skill.name);
-            name
-        })
-        .collect();
-    let claims: Vec<Claim<'_>> = std::iter::zip(&names, &skills)
-        .map(|(name, skill)| Claim {
-            name,
-            source: skill.found.as_os_str(),
-        })
-        .collect();
+    let skills = names::of_skills(skills);
     let before: BTreeMap<&EntryId, &Arc<PlacedSkill>> =
         previous.iter().map(|placed| (&placed.id, placed)).collect();
-    let allotted = allot(&claims, RESERVED_SKILLS, Ties::FirstKeeps);
     let mut placed = Vec::with_capacity(skills.len());
-    for ((skill, claim), allotted) in skills.iter().zip(&claims).zip(allotted) {
+    for named in &skills {
+        let (skill, allotted) = (named.skill, &named.allotted);
         let id = EntryId::skill(&allotted.file_name);
         if let Some(taken) = allotted.taken {
             let winner = match taken {
                 Taken::ByLayout => "a file of the mount's own".to_owned(),
-                Taken::ByClaim(rival) => format!("the skill {}", skills[rival].found.display()),
+                Taken::ByClaim(rival) => {
+                    format!("the skill {}", skills[rival].skill.found.display())
+                }
             };
             collisions.push(
-                collision(&claim.name.to_string_lossy(), &winner, id.as_str())
+                collision(&named.wanted.to_string_lossy(), &winner, id.as_str())
                     .at_file(&skill.file, None)
                     .hint("rename one of the two directories"),
             );
         }
         let before = before.get(&id).copied();
-        placed.push(PlacedSkill::next(
-            before,
-            id,
-            allotted.file_name,
-            skill,
-            given,
-        ));
+        let file_name = allotted.file_name.clone();
+        placed.push(PlacedSkill::next(before, id, file_name, skill, given));
     }
     placed.sort_by(|a, b| a.id.cmp(&b.id));
     placed
