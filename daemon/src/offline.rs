@@ -4,13 +4,14 @@
 
 mod names;
 
+use std::cell::OnceCell;
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
 
-use skills::catalog::{FirstSeen, Snapshot, Sources};
+use skills::catalog::{FirstSeen, IndexOptions, Outline, Snapshot, Sources};
 use skills::discovery::{SkillRoot, discover_outside};
 use skills::entry_id::ServerName;
 use skills::problem::Problem;
@@ -32,9 +33,15 @@ pub use names::OfflineNames;
 /// A shelf that nobody serves.
 #[derive(Debug)]
 pub struct OfflineShelf {
-    snapshot: Snapshot,
+    sources: Sources,
+    index: IndexOptions,
     search: SearchOptions,
+    /// Where definitions and counts were left, and whose they are.
+    cache: PathBuf,
+    name: String,
     journal: journal::Place,
+    /// Made when it is needed: to render all that a mount would show takes longer than a search.
+    snapshot: OnceCell<Snapshot>,
 }
 
 /// Times are not shown, so none is remembered.
@@ -74,20 +81,25 @@ impl OfflineShelf {
             entries: Arc::clone(&config.entries),
             ..Sources::default()
         };
-        let (index, seen) = (config.index, &mut NeverSeen);
-        // A tokenizer is never loaded here: what is not in the cache is an estimate.
-        let counts = TokenCounts::read(&surroundings.directories.cache, &name);
-        let snapshot = Snapshot::build_counted(None, sources, index, &counts, seen);
         Ok(Self {
-            snapshot,
+            sources,
+            index: config.index,
             search: config.search,
             journal: journal::Place::below(&surroundings.directories.state, &name),
+            cache: surroundings.directories.cache.clone(),
+            name,
+            snapshot: OnceCell::new(),
         })
     }
 
-    /// What it was made into.
-    pub const fn snapshot(&self) -> &Snapshot {
-        &self.snapshot
+    /// What it is made into.
+    pub fn snapshot(&self) -> &Snapshot {
+        self.snapshot.get_or_init(|| {
+            // A tokenizer is never loaded here: what is not in the cache is an estimate.
+            let counts = TokenCounts::read(&self.cache, &self.name);
+            let sources = self.sources.clone();
+            Snapshot::build_counted(None, sources, self.index, &counts, &mut NeverSeen)
+        })
     }
 
     /// The entries that pass the filter, as a daemon would list them.
@@ -95,7 +107,7 @@ impl OfflineShelf {
     /// # Errors
     /// When the filter names a server that is not configured.
     pub fn list(&self, filter: &ListFilter) -> Result<Listing, Problem> {
-        methods::list(&self.snapshot, filter)
+        methods::list(self.snapshot(), filter)
     }
 
     /// What daemons have seen to change since a revision, as one would tell it: what changed since the last one ended is not
@@ -105,7 +117,7 @@ impl OfflineShelf {
     /// When there was no such revision, or the journal can't be read.
     pub fn changes(&self, asked: &Changes) -> Result<ChangeList, Problem> {
         let list = self.journal.changes(asked.since.as_ref())?;
-        Ok(changes::described(list, &self.snapshot))
+        Ok(changes::described(list, self.snapshot()))
     }
 
     /// What answers some words, as a daemon would answer. There is no waiting here: nobody asks a server.
@@ -118,13 +130,15 @@ impl OfflineShelf {
             lexical: self.search.lexical || asked.lexical,
             ..self.search.clone()
         };
-        let index = SearchIndex::build(None, &self.snapshot, &options);
-        search::search(&index, &self.snapshot, asked)
+        let outline = Outline::new(self.sources.clone());
+        let index = SearchIndex::of_outline(&outline, &options);
+        search::search(&index, &outline, asked)
     }
 
     /// How well search answers requests whose answers are known, as a daemon would measure it.
     pub fn evaluate(&self, cases: &[Case]) -> Evaluation {
-        let index = SearchIndex::build(None, &self.snapshot, &self.search);
+        let outline = Outline::new(self.sources.clone());
+        let index = SearchIndex::of_outline(&outline, &self.search);
         evaluate(&index, cases)
     }
 
@@ -133,8 +147,8 @@ impl OfflineShelf {
     /// # Errors
     /// When there is no such entry, or its server is not known.
     pub fn describe(&self, id_or_path: &str) -> Result<Description, Problem> {
-        methods::describe(&self.snapshot, id_or_path).map_err(|problem| {
-            match methods::unknown_server(&self.snapshot, id_or_path) {
+        methods::describe(self.snapshot(), id_or_path).map_err(|problem| {
+            match methods::unknown_server(self.snapshot(), id_or_path) {
                 Some((_, state)) if state.may_answer() => problem.hint(
                     "no shelf runs that would ask it; `shelf call`, `mount` or `mirror` start one",
                 ),

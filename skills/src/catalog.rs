@@ -4,6 +4,7 @@ mod differences;
 mod find;
 #[cfg(test)]
 pub(crate) mod fixtures;
+mod outline;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ use crate::tree::Directory;
 
 pub use differences::{Known, differences};
 pub use find::id_in_path;
+pub use outline::{Outline, Shown};
 
 /// What a snapshot is made from.
 #[derive(Clone, Debug, Default)]

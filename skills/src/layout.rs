@@ -6,6 +6,7 @@
 pub(crate) mod bin;
 mod given;
 pub mod ids;
+mod names;
 mod servers;
 mod skills;
 mod stamp;
@@ -23,6 +24,7 @@ use crate::problem::{Problem, ProblemKind};
 use crate::tree::{Directory, FileName, Node};
 
 use given::Given;
+pub(crate) use names::Names;
 pub(crate) use servers::PlacedServer;
 use skills::PlacedSkill;
 use stamp::Stamp;

@@ -10,6 +10,7 @@ mod hybrid;
 mod jargon;
 mod lexical;
 mod model;
+mod parallel;
 mod ranker;
 mod request;
 #[cfg(test)]
@@ -21,10 +22,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{EntryKind, Snapshot};
+use crate::catalog::{EntryKind, Outline, Shown, Snapshot};
 use crate::entry_id::EntryId;
 use crate::server::Phase;
 use content::Content;
+use model::Model;
 
 pub use evaluation::{Case, Evaluation, Measures, Miss, cases, evaluate};
 
@@ -118,6 +120,20 @@ impl SearchIndex {
         }
     }
 
+    /// Builds the index of what nobody renders: for one search without a mount. Its generation is 0.
+    pub fn of_outline(outline: &Outline, options: &SearchOptions) -> Self {
+        Self {
+            generation: 0,
+            content: Content::build(None, outline, options),
+            unknown: unknown(outline),
+        }
+    }
+
+    /// Loads what is compiled in, which the first search otherwise waits for.
+    pub fn warm() {
+        Model::shared();
+    }
+
     /// The generation of the snapshot that it was built from.
     pub const fn generation(&self) -> u64 {
         self.generation
@@ -155,13 +171,13 @@ impl SearchIndex {
     }
 }
 
-fn unknown(snapshot: &Snapshot) -> Vec<UnknownServer> {
-    let servers = snapshot.sources.servers.values();
+fn unknown(shown: &dyn Shown) -> Vec<UnknownServer> {
+    let servers = shown.sources().servers.values();
     servers
         .filter(|(server, state)| server.definitions.is_none() && state.phase != Phase::Disabled)
         .map(|(server, _)| UnknownServer {
             name: server.name.to_string(),
-            file_name: snapshot.server_file_name(&server.name),
+            file_name: shown.server_name(&server.name),
         })
         .collect()
 }

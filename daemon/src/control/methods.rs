@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use skills::catalog::{Entry, Snapshot, id_in_path};
+use skills::catalog::{Entry, Shown, Snapshot, id_in_path};
 use skills::definition;
 use skills::entry_id::{EntryId, ServerName};
 use skills::formats::names;
@@ -120,40 +120,40 @@ pub(crate) fn list(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, 
 
 /// The servers that may have entries of this kind, or the one of this name, and whose tools are not known.
 pub(super) fn unknown_servers<'a>(
-    snapshot: &'a Snapshot,
+    shown: &'a dyn Shown,
     kind: Option<EntryKind>,
     wanted: Option<&'a str>,
 ) -> impl Iterator<Item = (&'a Server, &'a ServerState)> {
     let may_have_tools = kind != Some(EntryKind::Skill);
-    let servers = snapshot.sources.servers.values();
+    let servers = shown.sources().servers.values();
     servers
         .filter(move |(server, state)| {
             may_have_tools
                 && server.definitions.is_none()
                 && state.phase != Phase::Disabled
-                && wanted.is_none_or(|wanted| is_named(snapshot, &server.name, wanted))
+                && wanted.is_none_or(|wanted| is_named(shown, &server.name, wanted))
         })
         .map(|(server, state)| (&**server, state))
 }
 
-fn is_named(snapshot: &Snapshot, server: &ServerName, wanted: &str) -> bool {
-    server.as_str() == wanted || snapshot.server_file_name(server).as_deref() == Some(wanted)
+fn is_named(shown: &dyn Shown, server: &ServerName, wanted: &str) -> bool {
+    server.as_str() == wanted || shown.server_name(server).as_deref() == Some(wanted)
 }
 
 /// The server of this name, as it is configured or as the mount shows it.
 pub(super) fn server_named<'a>(
-    snapshot: &'a Snapshot,
+    shown: &'a dyn Shown,
     wanted: &str,
 ) -> Result<&'a ServerName, Problem> {
-    let mut servers = snapshot.sources.servers.keys();
+    let mut servers = shown.sources().servers.keys();
     servers
-        .find(|server| is_named(snapshot, server, wanted))
-        .ok_or_else(|| no_server(snapshot, wanted))
+        .find(|server| is_named(shown, server, wanted))
+        .ok_or_else(|| no_server(shown, wanted))
 }
 
-fn no_server(snapshot: &Snapshot, wanted: &str) -> Problem {
-    let names: Vec<_> = snapshot
-        .sources
+fn no_server(shown: &dyn Shown, wanted: &str) -> Problem {
+    let names: Vec<_> = shown
+        .sources()
         .servers
         .keys()
         .map(ServerName::as_str)

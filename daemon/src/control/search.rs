@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use skills::catalog::Snapshot;
+use skills::catalog::Shown;
 use skills::problem::{Problem, ProblemKind};
 use skills::search::{Answer, Evaluation, Query, SearchIndex, evaluate};
 use tokio::time::Instant;
@@ -29,7 +29,7 @@ impl Context {
         let limit = Duration::from_millis(asked.wait_ms);
         self.when_searchable(&asked, limit, request).await?;
         let words = asked.words.clone();
-        let ranking = move |built: &Built| search(&built.index, &built.snapshot, &asked);
+        let ranking = move |built: &Built| search(&built.index, &*built.snapshot, &asked);
         let answer = self.rank(ranking).await??;
         let matches = matched(&answer);
         let event = Event::Search { words, matches };
@@ -71,9 +71,9 @@ impl Context {
             let snapshot = self.snapshots.current();
             let server = asked.server.as_deref();
             if let Some(name) = server {
-                methods::server_named(&snapshot, name)?;
+                methods::server_named(&*snapshot, name)?;
             }
-            let mut unknown = methods::unknown_servers(&snapshot, asked.kind, server);
+            let mut unknown = methods::unknown_servers(&*snapshot, asked.kind, server);
             if limit.is_zero() || !unknown.any(|(_, state)| state.may_answer()) {
                 return Ok(());
             }
@@ -89,18 +89,18 @@ impl Context {
     }
 }
 
-/// Answers a search from an index and the snapshot that it was built from.
+/// Answers a search from an index and what it was built from.
 pub(crate) fn search(
     index: &SearchIndex,
-    snapshot: &Snapshot,
+    shown: &dyn Shown,
     asked: &Search,
 ) -> Result<Answer, Problem> {
     let server = match &asked.server {
-        Some(name) => snapshot.server_file_name(methods::server_named(snapshot, name)?),
+        Some(name) => shown.server_name(methods::server_named(shown, name)?),
         None => None,
     };
-    let hidden = snapshot
-        .entries
+    let hidden = shown
+        .entries()
         .iter()
         .filter(|(_, entry)| !gate::visible(entry))
         .map(|(id, _)| id.clone());
@@ -114,7 +114,7 @@ pub(crate) fn search(
         exclude: &exclude,
     });
     // As `list` names them.
-    answer.unknown = methods::unknown_servers(snapshot, asked.kind, asked.server.as_deref())
+    answer.unknown = methods::unknown_servers(shown, asked.kind, asked.server.as_deref())
         .map(|(server, _)| server.name.to_string())
         .collect();
     Ok(answer)

@@ -19,18 +19,7 @@ pub(super) struct Given<'a> {
 impl Given<'_> {
     /// An entry's line, by the user's words where there are any.
     pub(super) fn line(&self, id: &EntryId, summary: String) -> Line {
-        let options = self.entries.get(id);
-        let text = |text: Option<&String>| {
-            let text = text.map(|text| one_line(text));
-            text.filter(|text| !text.is_empty())
-        };
-        let own = text(options.and_then(|options| options.summary.as_ref()));
-        Line {
-            id: id.clone(),
-            summary: own.map_or(summary, |own| shorten(&own)),
-            heading: text(options.and_then(|options| options.group.as_ref())).map(Into::into),
-            pin: options.is_some_and(|options| options.pin),
-        }
+        line(self.entries, id, summary)
     }
 
     /// Whether something that was made before can stand as far as its counts go.
@@ -40,5 +29,25 @@ impl Given<'_> {
 
     pub(super) fn tokens(&self, text: &str) -> Tokens {
         Tokens::of(text, self.counter)
+    }
+}
+
+/// An entry's line, by what the user says of entries.
+pub(super) fn line(
+    entries: &BTreeMap<EntryId, EntryOptions>,
+    id: &EntryId,
+    summary: String,
+) -> Line {
+    let options = entries.get(id);
+    let text = |text: Option<&String>| {
+        let text = text.map(|text| one_line(text));
+        text.filter(|text| !text.is_empty())
+    };
+    let own = text(options.and_then(|options| options.summary.as_ref()));
+    Line {
+        id: id.clone(),
+        summary: own.map_or(summary, |own| shorten(&own)),
+        heading: text(options.and_then(|options| options.group.as_ref())).map(Into::into),
+        pin: options.is_some_and(|options| options.pin),
     }
 }

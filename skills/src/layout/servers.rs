@@ -192,7 +192,7 @@ fn lines(tools: &[Arc<PlacedTool>], given: &Given<'_>) -> Vec<Line> {
 }
 
 /// What a tool does, on one line; its title where it has no description.
-fn summary(tool: &Tool) -> String {
+pub(super) fn summary(tool: &Tool) -> String {
     let summary = summarize(&tool.description);
     if summary.is_empty() {
         return tool.title.as_deref().map(summarize).unwrap_or_default();

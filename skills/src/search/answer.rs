@@ -1,6 +1,6 @@
 //! From a ranking to an answer: filters, the cut, the servers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::content::{Content, Indexed};
 use super::ranker::Rank;
@@ -11,36 +11,39 @@ use crate::names;
 /// How many servers are named where nothing matched.
 const NEAREST: usize = 3;
 
+/// The evidence from which on an entry is near, though it is no answer. Every request is nearest to something.
+const NEAR: f32 = 0.85;
+
 /// Answers a request over what is searched.
 pub(super) fn answer(content: &Content, unknown: &[UnknownServer], query: &Query<'_>) -> Answer {
     let request = content.request(query.words, query.lexical);
     let ranker = content.ranker(query.lexical);
     let ranks = ranker.rank(&request);
-    let mut ranked: Vec<(&Indexed, Rank)> = content
+    let ranked: Vec<(&Indexed, Rank)> = content
         .entries
         .iter()
         .zip(ranks)
         .filter(|(entry, _)| passes(entry, query))
         .collect();
-    // Entries are in order of id, and the sort is stable.
-    ranked.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
 
     let evidence = ranked.iter().map(|(_, rank)| rank.evidence);
     let best = evidence.fold(0.0, f32::max);
+    let is_enough = best >= 1.0;
     let least = best * ranker.least_share();
-    let matching = ranked
+    let mut matching: Vec<_> = ranked
         .iter()
-        .filter(|(_, rank)| best >= 1.0 && rank.evidence >= least);
-    let servers = if best >= 1.0 {
-        servers(content, matching.clone())
+        .filter(|(_, rank)| is_enough && rank.evidence >= least)
+        .collect();
+    // Entries are in order of id, and the sort is stable.
+    matching.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
+    let servers = if is_enough {
+        servers(content, &matching)
     } else {
         nearest(content, &ranked, query)
     };
+    let shown = matching.into_iter().take(query.limit);
     Answer {
-        matches: matching
-            .take(query.limit)
-            .map(|(entry, rank)| shown(entry, rank))
-            .collect(),
+        matches: shown.map(|(entry, rank)| to_match(entry, rank)).collect(),
         servers,
         unknown: unknown_servers(unknown, query),
     }
@@ -52,7 +55,7 @@ fn passes(entry: &Indexed, query: &Query<'_>) -> bool {
         && !query.exclude.contains(&entry.id)
 }
 
-fn shown(entry: &Indexed, rank: &Rank) -> Match {
+fn to_match(entry: &Indexed, rank: &Rank) -> Match {
     Match {
         id: entry.id.clone(),
         kind: entry.kind,
@@ -62,10 +65,7 @@ fn shown(entry: &Indexed, rank: &Rank) -> Match {
 }
 
 /// The servers of what matched, in the order of their best match.
-fn servers<'a>(
-    content: &Content,
-    matching: impl Iterator<Item = &'a (&'a Indexed, Rank)>,
-) -> Vec<ServerMatch> {
+fn servers(content: &Content, matching: &[&(&Indexed, Rank)]) -> Vec<ServerMatch> {
     let mut servers: Vec<ServerMatch> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (entry, rank) in matching {
@@ -78,7 +78,8 @@ fn servers<'a>(
     servers
 }
 
-/// Where to look on when nothing matched: servers that a word of the request nearly names, then those whose entries are nearest.
+/// Where to look on when nothing matched: servers that a word of the request nearly names, then those whose entries have enough of
+/// the request to be called near; none where nothing is.
 fn nearest(content: &Content, ranked: &[(&Indexed, Rank)], query: &Query<'_>) -> Vec<ServerMatch> {
     let mut servers: Vec<ServerMatch> = Vec::new();
     let mut add = |name: &str, score: f32| {
@@ -87,17 +88,20 @@ fn nearest(content: &Content, ranked: &[(&Indexed, Rank)], query: &Query<'_>) ->
             servers.push(server(content, name, score));
         }
     };
-    let best = ranked.first().map_or(0.0, |(_, rank)| rank.score);
-    let names = content.groups.keys().map(String::as_str);
-    let allowed: Vec<&str> = names
-        .filter(|name| ranked.iter().any(|(entry, _)| entry.group() == *name))
-        .collect();
+    let best = ranked.iter().map(|(_, rank)| rank.score);
+    let best = best.fold(0.0, f32::max);
+    let allowed: BTreeSet<&str> = ranked.iter().map(|(entry, _)| entry.group()).collect();
     for word in query.words.split_whitespace().take(NAMED_WORDS) {
         for name in names::nearest(word, allowed.iter().copied(), NEAREST) {
             add(name, best);
         }
     }
-    for (entry, rank) in ranked.iter().filter(|(_, rank)| rank.score > 0.0) {
+    let mut near: Vec<_> = ranked
+        .iter()
+        .filter(|(_, rank)| rank.evidence >= NEAR)
+        .collect();
+    near.sort_by(|(_, one), (_, other)| other.evidence.total_cmp(&one.evidence));
+    for (entry, rank) in near {
         add(entry.group(), rank.score);
     }
     servers

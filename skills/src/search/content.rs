@@ -1,17 +1,18 @@
 //! Everything that is searched, apart from the snapshot that it was made from: shared by indexes between which nothing changed.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::SearchOptions;
-use super::document::Document;
+use super::document::{Document, Said};
 use super::hybrid::Hybrid;
 use super::lexical::Lexical;
 use super::model::Model;
+use super::parallel::side_by_side;
 use super::ranker::Ranker;
 use super::request::{Keywords, Request};
-use crate::catalog::{Entry, EntryKind, EntryOptions, Snapshot};
-use crate::entry_id::EntryId;
+use crate::catalog::{Entry, EntryKind, EntryOptions, Shown};
+use crate::entry_id::{EntryId, ServerName};
 
 /// The name of the group that skills stand in.
 const SKILLS: &str = "skills";
@@ -40,14 +41,14 @@ pub(super) struct Indexed {
 }
 
 impl Content {
-    /// Gathers a snapshot's entries; all of `previous` where nothing changed, else each of its documents that did not.
+    /// Gathers the entries; all of `previous` where nothing changed, else each of its documents that did not.
     pub(super) fn build(
         previous: Option<&Arc<Self>>,
-        snapshot: &Snapshot,
+        shown: &dyn Shown,
         options: &SearchOptions,
     ) -> Arc<Self> {
-        let entries = entries(previous, snapshot, !options.lexical);
-        let groups = groups(snapshot);
+        let entries = entries(previous, shown, !options.lexical);
+        let groups = groups(shown);
         if let Some(previous) = previous
             && previous.options == *options
             && previous.groups == groups
@@ -56,9 +57,9 @@ impl Content {
         {
             return Arc::clone(previous);
         }
-        let documents = || entries.iter().map(|entry| &*entry.document);
-        let lexical = Arc::new(Lexical::new(documents()));
-        let hybrid = (!options.lexical).then(|| Hybrid::new(Arc::clone(&lexical), documents()));
+        let documents: Vec<&Document> = entries.iter().map(|entry| &*entry.document).collect();
+        let lexical = Arc::new(Lexical::new(&documents));
+        let hybrid = (!options.lexical).then(|| Hybrid::new(Arc::clone(&lexical), &documents));
         Arc::new(Self {
             options: options.clone(),
             keywords: Keywords::new(&options.keywords),
@@ -107,48 +108,70 @@ fn is_same((one, other): (&Indexed, &Indexed)) -> bool {
         && Arc::ptr_eq(&one.document, &other.document)
 }
 
-fn entries(
-    previous: Option<&Arc<Content>>,
-    snapshot: &Snapshot,
-    has_meaning: bool,
-) -> Vec<Indexed> {
+fn entries(previous: Option<&Arc<Content>>, shown: &dyn Shown, has_meaning: bool) -> Vec<Indexed> {
     let known: HashMap<&EntryId, &Arc<Document>> = previous
         .into_iter()
         .flat_map(|content| &content.entries)
         .map(|entry| (&entry.id, &entry.document))
         .collect();
-    let summaries: HashMap<&EntryId, &str> = snapshot.summaries().collect();
     let unsaid = EntryOptions::default();
-    let index = |(id, entry): (&EntryId, &Entry)| {
-        let options = snapshot.sources.entries.get(id).unwrap_or(&unsaid);
-        let document = match known.get(id) {
-            Some(document) if document.is_of(entry, options, has_meaning) => Arc::clone(document),
-            _ => {
-                let model = has_meaning.then(Model::shared);
-                Arc::new(Document::new(entry, options, model))
-            }
-        };
-        let made = summaries.get(id).copied().unwrap_or_default();
-        Indexed {
-            id: id.clone(),
-            kind: entry.kind(),
-            summary: options.summary.as_deref().unwrap_or(made).to_owned(),
-            document,
-        }
+    let sources = shown.sources();
+    let options = |id: &EntryId| sources.entries.get(id).unwrap_or(&unsaid);
+    let kept = |id: &EntryId, entry: &Entry| {
+        let document = known.get(id)?;
+        let is_same = document.is_of(entry, options(id), has_meaning);
+        is_same.then(|| Arc::clone(document))
     };
-    snapshot.entries.iter().map(index).collect()
+    let entries: Vec<_> = shown
+        .entries()
+        .iter()
+        .map(|(id, entry)| (id, entry, kept(id, entry)))
+        .collect();
+    let servers = sources.servers.values();
+    let said: HashMap<&ServerName, OnceLock<Said>> = servers
+        .map(|(server, _)| (&server.name, OnceLock::new()))
+        .collect();
+    let silent = Said::default();
+    let make = |(id, entry, kept): &(&EntryId, &Entry, Option<Arc<Document>>)| {
+        if let Some(document) = kept {
+            return Arc::clone(document);
+        }
+        let said = match entry {
+            Entry::Tool { server, .. } => said
+                .get(&server.name)
+                .map_or(&silent, |said| said.get_or_init(|| Said::by(server))),
+            Entry::Skill(_) => &silent,
+        };
+        let model = has_meaning.then(Model::shared);
+        Arc::new(Document::new(entry, said, options(id), model))
+    };
+    let documents = side_by_side(&entries, make);
+    let summaries: HashMap<&EntryId, &str> = shown.lines().into_iter().collect();
+    let indexed = entries.iter().zip(documents);
+    indexed
+        .map(|((id, entry, _), document)| {
+            let made = summaries.get(id).copied().unwrap_or_default();
+            let summary = options(id).summary.as_deref().unwrap_or(made).to_owned();
+            Indexed {
+                id: (*id).clone(),
+                kind: entry.kind(),
+                summary,
+                document,
+            }
+        })
+        .collect()
 }
 
-fn groups(snapshot: &Snapshot) -> BTreeMap<String, String> {
-    let servers = snapshot.sources.servers.values();
+fn groups(shown: &dyn Shown) -> BTreeMap<String, String> {
+    let servers = shown.sources().servers.values();
     let mut groups: BTreeMap<String, String> = servers
         .filter(|(server, _)| server.definitions.is_some())
         .filter_map(|(server, _)| {
-            let name = snapshot.server_file_name(&server.name)?;
+            let name = shown.server_name(&server.name)?;
             Some((name, server.about()))
         })
         .collect();
-    let skills = snapshot.entries.values();
+    let skills = shown.entries().values();
     match skills
         .filter(|entry| entry.kind() == EntryKind::Skill)
         .count()

@@ -29,7 +29,7 @@ pub(super) struct Document {
     entry: Entry,
     options: EntryOptions,
     /// Its words with a space between each two, in the form in which they are compared.
-    pub(super) words: String,
+    pub(super) words: Box<str>,
     /// How many they are.
     pub(super) length: usize,
     /// Its meaning; `None` where meaning is left out, or no word is known.
@@ -39,10 +39,15 @@ pub(super) struct Document {
 
 impl Document {
     /// Makes the document of an entry, with its meaning when a model is given.
-    pub(super) fn new(entry: &Entry, options: &EntryOptions, model: Option<&Model>) -> Self {
+    pub(super) fn new(
+        entry: &Entry,
+        said: &Said,
+        options: &EntryOptions,
+        model: Option<&Model>,
+    ) -> Self {
         let mut text = Text::default();
         match entry {
-            Entry::Tool { server, tool } => text.tool(server, tool),
+            Entry::Tool { server, tool } => text.tool(server, said, tool),
             Entry::Skill(skill) => text.skill(skill),
         }
         text.push(options.summary.as_deref().unwrap_or_default());
@@ -50,7 +55,7 @@ impl Document {
         Self {
             entry: entry.clone(),
             options: options.clone(),
-            words: text.words,
+            words: text.words.into(),
             length: text.length,
             vector: model.and_then(|model| meaning(entry, options, model)),
             has_meaning: model.is_some(),
@@ -87,12 +92,28 @@ fn says_the_same(server: &Arc<Server>, other: &Arc<Server>) -> bool {
         || (server.name == other.name && instructions(server) == instructions(other))
 }
 
+/// What a server says of itself, as words. Each of its tools has them, so they are made once.
+#[derive(Debug, Default)]
+pub(super) struct Said(Vec<String>);
+
+impl Said {
+    /// The words of a server's instructions.
+    pub(super) fn by(server: &Server) -> Self {
+        let definitions = server.definitions.as_ref();
+        let instructions = definitions.and_then(|known| known.instructions.as_deref());
+        let runs = words::runs(instructions.unwrap_or_default()).into_iter();
+        let words = runs.flat_map(|run| run.words.into_iter().chain(run.whole));
+        Self(words.take(MAX_WORDS).collect())
+    }
+}
+
 /// The words of an entry while they are gathered.
 #[derive(Default)]
 struct Text {
     words: String,
     length: usize,
-    distinct: HashSet<String>,
+    /// Those that it has, once it matters.
+    distinct: Option<HashSet<String>>,
     /// How many words of nested parameters were looked at.
     nested: usize,
 }
@@ -119,37 +140,55 @@ impl Text {
     }
 
     fn count(&mut self, text: &str, count: Count) {
+        if count == Count::New && self.nested >= MAX_NESTED_WORDS {
+            return;
+        }
         for run in words::runs(text) {
             for word in run.words.into_iter().chain(run.whole) {
-                if self.length == MAX_WORDS {
-                    return;
+                match count {
+                    Count::Each => self.word(&word),
+                    Count::New => self.new_word(word),
                 }
-                if count == Count::New {
-                    self.nested += 1;
-                    if self.nested > MAX_NESTED_WORDS || self.distinct.contains(&word) {
-                        continue;
-                    }
-                }
-                if !self.words.is_empty() {
-                    self.words.push(' ');
-                }
-                self.words.push_str(&word);
-                self.length += 1;
-                self.distinct.insert(word);
             }
         }
     }
 
-    fn tool(&mut self, server: &Server, tool: &Tool) {
+    fn word(&mut self, word: &str) {
+        if self.length == MAX_WORDS {
+            return;
+        }
+        if !self.words.is_empty() {
+            self.words.push(' ');
+        }
+        self.words.push_str(word);
+        self.length += 1;
+        if let Some(distinct) = &mut self.distinct
+            && !distinct.contains(word)
+        {
+            distinct.insert(word.to_owned());
+        }
+    }
+
+    fn new_word(&mut self, word: String) {
+        self.nested += 1;
+        if self.nested > MAX_NESTED_WORDS {
+            return;
+        }
+        let words = &self.words;
+        let known = || words.split(' ').map(str::to_owned).collect();
+        if !self.distinct.get_or_insert_with(known).contains(&word) {
+            self.word(&word);
+        }
+    }
+
+    fn tool(&mut self, server: &Server, said: &Said, tool: &Tool) {
         self.push(server.name.as_str());
         self.push(&tool.name);
         self.push(tool.title.as_deref().unwrap_or_default());
         self.push(&tool.description);
         let schema = Json::parse(&tool.input_schema);
         self.parameters(&schema, Level::Own);
-        let definitions = server.definitions.as_ref();
-        let instructions = definitions.and_then(|known| known.instructions.as_deref());
-        self.push(instructions.unwrap_or_default());
+        said.0.iter().for_each(|word| self.word(word));
         self.parameters(&schema, Level::Nested);
     }
 
@@ -247,13 +286,12 @@ fn meaning(entry: &Entry, options: &EntryOptions, model: &Model) -> Option<Vecto
         .clone()
         .unwrap_or_else(|| summarize(description));
     let keywords = options.keywords.join(" ");
-    let vectors: Vec<Vector> = [
-        format!("{names} {first} {keywords}"),
-        format!("{names} {description} {keywords}"),
-    ]
-    .iter()
-    .filter_map(|text| model.embed(text))
-    .collect();
+    let whole = model.embed(&format!("{names} {description} {keywords}"));
+    if first == *description {
+        return whole;
+    }
+    let short = model.embed(&format!("{names} {first} {keywords}"));
+    let vectors: Vec<Vector> = short.into_iter().chain(whole).collect();
     Vector::mean(&vectors)
 }
 

@@ -29,13 +29,11 @@ pub(super) struct Hybrid {
 
 impl Hybrid {
     /// Adds meaning to the ranking of the same documents by their words.
-    pub(super) fn new<'a>(
-        lexical: Arc<Lexical>,
-        documents: impl Iterator<Item = &'a Document>,
-    ) -> Self {
+    pub(super) fn new(lexical: Arc<Lexical>, documents: &[&Document]) -> Self {
+        let vectors = documents.iter().map(|document| document.vector.clone());
         Self {
             lexical,
-            vectors: documents.map(|document| document.vector.clone()).collect(),
+            vectors: vectors.collect(),
         }
     }
 }

@@ -1,11 +1,16 @@
 //! The lexical ranker: Okapi BM25 over the words of each entry.
+//!
+//! The `bm25` crate weighs the words of a document. Its own scorer is left aside: for each word of a request it makes a set of all
+//! documents that have it, looks for the word in each of them, and sorts them, which takes 100 ms among ten thousand.
 
 use std::collections::HashSet;
 use std::fmt;
 
-use bm25::{Embedder, EmbedderBuilder, Scorer, Tokenizer};
+use bm25::{Embedder, EmbedderBuilder, TokenEmbedder, TokenEmbedding, Tokenizer};
+use rustc_hash::FxHashMap;
 
 use super::document::Document;
+use super::parallel::side_by_side;
 use super::ranker::{Rank, Ranker};
 use super::request::Request;
 
@@ -20,9 +25,17 @@ const LEAST_SHARE: f32 = 0.25;
 
 /// BM25 over the entries of one snapshot.
 pub(super) struct Lexical {
-    embedder: Embedder<Token, Spaces>,
-    scorer: Scorer<u32, u64>,
+    /// Where each word stands, in order of place.
+    postings: FxHashMap<Token, Vec<Posting>>,
     documents: usize,
+}
+
+/// One document that has a word.
+#[derive(Clone, Copy)]
+struct Posting {
+    place: u32,
+    /// What the word counts there before it is multiplied by its idf: its frequency, saturated, and by the document's length.
+    value: f32,
 }
 
 /// What an entry has of a request's words.
@@ -36,24 +49,23 @@ pub(super) struct Found {
 
 impl Lexical {
     /// Indexes the documents; an entry's place among them is what it is known by.
-    pub(super) fn new<'a>(documents: impl ExactSizeIterator<Item = &'a Document> + Clone) -> Self {
-        let count = documents.len();
-        let words: usize = documents.clone().map(|document| document.length).sum();
+    pub(super) fn new(documents: &[&Document]) -> Self {
+        let words: usize = documents.iter().map(|document| document.length).sum();
         // The crate never corrects this average, so embeddings can't be taken over from another set of documents.
-        let average = words as f32 / count.max(1) as f32;
+        let average = words as f32 / documents.len().max(1) as f32;
         let embedder = EmbedderBuilder::with_avgdl(average).k1(K1).b(B).build();
-        let mut scorer = Scorer::new();
-        for (place, document) in (0..).zip(documents) {
-            let mut embedding = embedder.embed(&document.words);
-            // A word stands there as often as in the document, with the same value each time; the first is the one that counts.
-            let mut seen = HashSet::with_capacity(embedding.0.len());
-            embedding.0.retain(|token| seen.insert(token.index));
-            scorer.upsert(&place, embedding);
+        let embeddings = side_by_side(documents, |document| embed(&embedder, document));
+        let mut postings: FxHashMap<Token, Vec<Posting>> = FxHashMap::default();
+        for (place, embedding) in (0..).zip(embeddings) {
+            for TokenEmbedding { index, value } in embedding {
+                let posting = Posting { place, value };
+                postings.entry(index).or_default().push(posting);
+            }
         }
+        postings.values_mut().for_each(Vec::shrink_to_fit);
         Self {
-            embedder,
-            scorer,
-            documents: count,
+            postings,
+            documents: documents.len(),
         }
     }
 
@@ -66,17 +78,18 @@ impl Lexical {
             let mut has_term = vec![false; self.documents];
             let mut weight = 0.0_f32;
             for (position, word) in term.words.iter().enumerate() {
-                let matches = self.scorer.matches(&self.embedder.embed(word));
+                let postings = self.postings(word);
+                let idf = self.idf(postings.len());
                 // A term weighs as much as the word that was typed, or what stands for it where nobody else says that.
                 if position == 0 || weight == 0.0 {
-                    weight = self.idf(matches.len());
+                    weight = idf;
                 }
                 let is_new = scored.insert(word);
-                for document in matches {
-                    let place = document.id as usize;
+                for posting in postings {
+                    let place = posting.place as usize;
                     has_term[place] = true;
                     if is_new {
-                        found[place].score += document.score;
+                        found[place].score += idf * posting.value;
                     }
                 }
             }
@@ -91,6 +104,12 @@ impl Lexical {
             found.iter_mut().for_each(|found| found.coverage /= whole);
         }
         found
+    }
+
+    /// The documents that have this word.
+    fn postings(&self, word: &str) -> &[Posting] {
+        let postings = self.postings.get(&<Token as TokenEmbedder>::embed(word));
+        postings.map(Vec::as_slice).unwrap_or_default()
     }
 
     fn idf(&self, matches: usize) -> f32 {
@@ -133,6 +152,15 @@ impl Tokenizer for Spaces {
 
 /// A word as 64 bits: in the crate's own 32 two of some ten thousand words would be one by accident.
 type Token = u64;
+
+/// The different words of a document, weighed.
+fn embed(embedder: &Embedder<Token, Spaces>, document: &Document) -> Vec<TokenEmbedding<Token>> {
+    let mut words = embedder.embed(&document.words).0;
+    // A word stands there as often as in the document, with the same value each time.
+    words.sort_unstable_by_key(|word| word.index);
+    words.dedup_by_key(|word| word.index);
+    words
+}
 
 #[cfg(test)]
 mod tests;

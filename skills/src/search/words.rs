@@ -41,6 +41,12 @@ impl Run {
         if text.is_empty() {
             return None;
         }
+        // Nearly every word of a description, and in it nothing is taken apart.
+        if text.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            let word = (!is_stop_word(text)).then(|| plural::fold(text.to_owned()))?;
+            let words = vec![word];
+            return Some(Self { words, whole: None });
+        }
         let characters: Vec<char> = text.chars().collect();
         let mut words = Vec::new();
         let mut parts = 0;

@@ -5,7 +5,7 @@ use proptest::prelude::proptest;
 use super::{Lexical, Request};
 use crate::catalog::fixtures::tool;
 use crate::catalog::{Entry, EntryOptions};
-use crate::search::document::Document;
+use crate::search::document::{Document, Said};
 use crate::search::ranker::Ranker;
 use crate::search::request::Keywords;
 use crate::server::Server;
@@ -24,15 +24,19 @@ fn document(words: &str) -> Document {
         server: Arc::new(server),
         tool: tool("a", words),
     };
-    Document::new(&entry, &EntryOptions::default(), None)
+    Document::new(&entry, &Said::default(), &EntryOptions::default(), None)
 }
 
 fn request(text: &str) -> Request {
     Request::read(text, &Keywords::default(), None)
 }
 
+fn index(documents: &[Document]) -> Lexical {
+    Lexical::new(&documents.iter().collect::<Vec<_>>())
+}
+
 fn scores(documents: &[Document], text: &str) -> Vec<f32> {
-    let lexical = Lexical::new(documents.iter());
+    let lexical = index(documents);
     let ranks = lexical.rank(&request(text));
     ranks.into_iter().map(|rank| rank.score).collect()
 }
@@ -128,7 +132,7 @@ fn coverage_weighs_rare_words_more() {
         "merge branch",
     ];
     let documents: Vec<Document> = texts.iter().map(|text| document(text)).collect();
-    let lexical = Lexical::new(documents.iter());
+    let lexical = index(&documents);
     let found = lexical.find(&request("create sprint"));
     assert!((found[2].coverage - 1.0).abs() < 1e-6);
     assert!(found[0].coverage < 0.4, "{found:?}");
@@ -140,7 +144,7 @@ fn what_stands_for_a_word_covers_it() {
     let keywords = BTreeMap::from([("ticket".to_owned(), vec!["issues".to_owned()])]);
     let keywords = Keywords::new(&keywords);
     let documents = [document("create issue"), document("merge branch")];
-    let lexical = Lexical::new(documents.iter());
+    let lexical = index(&documents);
     let found = lexical.find(&Request::read("tickets", &keywords, None));
     assert!(
         found[0].score > 0.0 && found[0].coverage > 0.999,
@@ -157,7 +161,7 @@ fn a_name_is_found_in_either_spelling() {
         assert!(scores(&documents, text)[0] > 0.0, "{text}");
     }
     let documents = [document("search github"), document("merge branch")];
-    let lexical = Lexical::new(documents.iter());
+    let lexical = index(&documents);
     let found = lexical.find(&request("GitHub"));
     assert!((found[0].coverage - 1.0).abs() < 1e-6, "{found:?}");
 }
@@ -173,7 +177,7 @@ proptest! {
     #[test]
     fn scores_are_finite_and_never_negative(texts in proptest::collection::vec(".{0,40}", 0..6), words in ".{0,40}") {
         let documents: Vec<Document> = texts.iter().map(|text| document(text)).collect();
-        let lexical = Lexical::new(documents.iter());
+        let lexical = index(&documents);
         for found in lexical.find(&request(&words)) {
             assert!(found.score.is_finite() && found.score >= 0.0);
             assert!((0.0..=1.0001).contains(&found.coverage));

@@ -16,14 +16,41 @@ fn cosine(a: &str, b: &str) -> f32 {
 
 #[test]
 fn texts_are_taken_apart_as_the_reference_does() {
-    // Made with the `tokenizers` library from the same file, without special tokens.
-    assert_eq!(pieces("Hello, world!"), [[7592], [1010], [2088], [999]]);
-    assert_eq!(pieces("unaffable"), [[14477, 20961, 3468]]);
-    assert_eq!(pieces("résumé"), pieces("resume"));
-    assert_eq!(pieces("a\u{200b}b\u{0}"), pieces("ab"));
-    assert_eq!(pieces("中国"), pieces("中 国"));
+    // What `Tokenizer.from_file` of the `tokenizers` library makes of them with this very file, without padding and special
+    // tokens.
+    for (text, ids) in [
+        ("Hello, world!", &[7592, 1010, 2088, 999][..]),
+        ("unaffable", &[14477, 20961, 3468]),
+        ("résumé", &[13746]),
+        ("a\u{200b}b\u{0}", &[11113]),
+        ("中国", &[1746, 1799]),
+        ("日本語 テスト", &[1864, 1876, 1950, 1713, 30233, 30240]),
+        (
+            "create the qwxzv issue",
+            &[3443, 1996, 1053, 2860, 2595, 2480, 2615, 3277],
+        ),
+        (
+            "GitHub_repo listIssues",
+            &[21025, 2705, 12083, 1035, 16360, 2080, 2862, 14643, 15808],
+        ),
+        ("HTTPServer", &[16770, 2121, 6299]),
+        (
+            "don't re-index v2.0",
+            &[2123, 1005, 1056, 2128, 1011, 5950, 1058, 2475, 1012, 1014],
+        ),
+        ("Ünïcödé—dash İstanbul ß", &[27260, 1517, 11454, 9960, 1096]),
+    ] {
+        assert_eq!(pieces(text).concat(), ids, "{text}");
+    }
+    assert_eq!(pieces("unaffable world").len(), 2);
+}
+
+#[test]
+fn a_word_that_the_reference_calls_unknown_has_no_piece() {
+    // The library gives `[UNK]`, which means nothing and is left out.
     assert_eq!(pieces("☃").concat(), [0; 0]);
     assert_eq!(pieces(&"a".repeat(101)).concat(), [0; 0]);
+    assert_eq!(pieces("[CLS]").len(), 3);
 }
 
 #[test]
@@ -65,7 +92,7 @@ fn a_text_of_any_length_is_read_in_bounded_time() {
 
 #[test]
 fn opposite_directions_have_no_mean() {
-    let [one, other] = [1.0, -1.0].map(|value| Vector::normalised([value, 0.0].into()).unwrap());
+    let [one, other] = [1.0, -1.0].map(|value| Vector::normalised(&mut [value, 0.0]).unwrap());
     assert_eq!(Vector::mean(&[one, other]), None);
     assert_eq!(Vector::mean(&[]), None);
 }

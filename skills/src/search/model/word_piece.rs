@@ -3,19 +3,19 @@
 //! What the file of the tokenizer says of its normaliser is what is done here: control characters out, CJK characters apart,
 //! accents off, lower case. It knows nothing of vectors.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use crate::summary::is_invisible;
 
-/// The vocabulary by what may stand at a word's beginning and what within it.
+/// The vocabulary. It is compiled in, so nobody chooses its words to collide in a fast table.
 #[derive(Debug)]
 pub(super) struct WordPiece {
-    initial: HashMap<Box<str>, u32>,
-    inner: HashMap<Box<str>, u32>,
+    vocabulary: FxHashMap<String, u32>,
+    /// What a piece that stands within a word begins with.
+    prefix: String,
     /// The longest piece in bytes, beyond which none need be looked for.
     longest: usize,
     max_characters: usize,
@@ -31,7 +31,7 @@ struct File {
 
 #[derive(Deserialize)]
 struct FileModel {
-    vocab: HashMap<String, u32>,
+    vocab: FxHashMap<String, u32>,
     continuing_subword_prefix: String,
     max_input_chars_per_word: usize,
 }
@@ -51,20 +51,17 @@ impl WordPiece {
         for token in added_tokens {
             model.vocab.remove(&token.content);
         }
-        let mut pieces = Self {
-            initial: HashMap::with_capacity(model.vocab.len()),
-            inner: HashMap::new(),
-            longest: 0,
+        Ok(Self {
+            longest: model
+                .vocab
+                .keys()
+                .map(String::len)
+                .max()
+                .unwrap_or_default(),
+            vocabulary: model.vocab,
+            prefix: model.continuing_subword_prefix,
             max_characters: model.max_input_chars_per_word,
-        };
-        for (piece, id) in model.vocab {
-            pieces.longest = pieces.longest.max(piece.len());
-            match piece.strip_prefix(&*model.continuing_subword_prefix) {
-                Some(rest) if !rest.is_empty() => pieces.inner.insert(rest.into(), id),
-                _ => pieces.initial.insert(piece.into(), id),
-            };
-        }
-        Ok(pieces)
+        })
     }
 
     /// Calls back with each word and its pieces (none for a word that can't be taken apart), until told to stop.
@@ -80,9 +77,11 @@ impl WordPiece {
             word.clear();
             goes_on
         };
-        // Accents are marks of their own in this form, and marks are left out.
-        for character in text.nfd() {
-            let goes_on = if character.is_whitespace() {
+        let mut read = |character: char| {
+            if character.is_ascii_alphanumeric() {
+                word.push(character.to_ascii_lowercase());
+                true
+            } else if character.is_whitespace() {
                 end(&mut word)
             } else if is_combining_mark(character) || is_invisible(character) {
                 true
@@ -94,37 +93,45 @@ impl WordPiece {
                     word.push(character);
                     end(&mut word)
                 }
-            };
-            if !goes_on {
-                return;
             }
+        };
+        let goes_on = if text.is_ascii() {
+            text.chars().all(&mut read)
+        } else {
+            // Accents are marks of their own in this form, and marks are left out.
+            text.nfd().all(&mut read)
+        };
+        if goes_on {
+            // What ends the text ends its last word.
+            read(' ');
         }
-        end(&mut word);
     }
 
     /// The longest piece that the word begins with, and so on with the rest; none when some rest has none.
     fn take_apart(&self, word: &str, pieces: &mut Vec<u32>) {
         pieces.clear();
+        if let Some(whole) = self.vocabulary.get(word) {
+            pieces.push(*whole);
+            return;
+        }
         if word.chars().nth(self.max_characters).is_some() {
             return;
         }
-        let mut rest = word;
-        while !rest.is_empty() {
-            let vocabulary = if pieces.is_empty() {
-                &self.initial
-            } else {
-                &self.inner
-            };
-            let longest = (1..=rest.len().min(self.longest))
+        // The rest of the word, behind the first piece with what marks it as a rest.
+        let mut rest = word.to_owned();
+        let mut least = 0;
+        while rest.len() > least {
+            let longest = (least + 1..=rest.len().min(self.longest))
                 .rev()
-                .filter_map(|length| rest.split_at_checked(length))
-                .find_map(|(piece, rest)| Some((vocabulary.get(piece)?, rest)));
-            let Some((piece, after)) = longest else {
+                .filter_map(|length| rest.get(..length))
+                .find_map(|piece| Some((*self.vocabulary.get(piece)?, piece.len())));
+            let Some((piece, length)) = longest else {
                 pieces.clear();
                 return;
             };
-            pieces.push(*piece);
-            rest = after;
+            pieces.push(piece);
+            rest.replace_range(..length, &self.prefix);
+            least = self.prefix.len();
         }
     }
 }

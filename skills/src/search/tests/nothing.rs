@@ -49,18 +49,23 @@ fn nonsense_and_nothing_match_nothing() {
 }
 
 #[test]
-fn the_nearest_servers_are_named_then() {
+fn near_servers_are_named_then_and_none_where_nothing_is_near() {
     let index = index(catalog());
-    let answer = index.search(&query("bake a chocolate cake"));
-    assert!((1..=3).contains(&answer.servers.len()), "{answer:?}");
-    let misspelt = index.search(&query("trakcer"));
-    assert!(misspelt.matches.is_empty());
-    assert_eq!(misspelt.servers[0].name, "tracker");
-    let filtered = index.search(&Query {
+    let servers = |query: &Query<'_>| {
+        let answer = index.search(query);
+        assert!(answer.matches.is_empty(), "{answer:?}");
+        let names = answer.servers.into_iter().map(|server| server.name);
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(servers(&query("trakcer"))[0], "tracker");
+    for words in ["qwxzv foo", "bake a chocolate cake", ""] {
+        assert_eq!(servers(&query(words)), [""; 0], "{words}");
+    }
+    let filtered = Query {
         server: Some("files"),
-        ..query("bake a chocolate cake")
-    });
-    assert!(filtered.servers.iter().all(|server| server.name == "files"));
+        ..query("trakcer")
+    };
+    assert_eq!(servers(&filtered), [""; 0]);
 }
 
 #[test]
