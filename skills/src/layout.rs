@@ -89,7 +89,9 @@ impl Layout {
             .values()
             .filter_map(|server| server.content.schemas.clone());
         root.push(stamp.directory(".schemas", schemas.collect()));
-        let programs = servers.values().flat_map(|server| server.content.programs());
+        let programs = servers
+            .values()
+            .flat_map(|server| server.content.programs());
         root.push(stamp.directory("bin", programs.collect()));
         root.push(skills::directory(&skills, &skill_lines, stamp));
         let mut contents = servers.values().map(|server| &server.content);
