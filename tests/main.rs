@@ -11,6 +11,7 @@ mod briefing;
 mod calling;
 mod catalog;
 mod changes;
+mod conformance;
 mod corpus;
 mod embedding;
 mod formats;

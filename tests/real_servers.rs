@@ -1,12 +1,15 @@
 //! Servers as they are published, from npm and PyPI in the versions that `tests/run` pins.
 
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::support::needs::{lacks_mount, real_servers};
 use crate::support::shelf::Shelf;
+use crate::support::wait_until;
 
 /// A mounted shelf with one of them; `None` where it or a mount is missing.
 fn shelf(program: &str, arguments: &[&str]) -> Option<Shelf> {
@@ -162,4 +165,63 @@ fn git() {
         "/no/such/repository",
     ]);
     elsewhere.fails(1);
+}
+
+/// A server that runs apart from any shelf; it ends when this is dropped.
+struct Apart(Child);
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn everything_over_http() {
+    let Some(programs) = real_servers() else {
+        return;
+    };
+    // The port is free at this moment, which has to do: the server can't be told to choose one.
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let start = || {
+        let mut command = Command::new(programs.join("mcp-server-everything"));
+        command.arg("streamableHttp").env("PORT", port.to_string());
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let server = Apart(child.spawn().unwrap());
+        wait_until("the server listens", || {
+            TcpStream::connect(("localhost", port)).is_ok()
+        });
+        server
+    };
+    let shelf = Shelf::new();
+    shelf.servers(json!({ "real": { "url": format!("http://localhost:{port}/mcp") } }));
+    let server = start();
+    shelf.mirror();
+    shelf.wait_for_text("mcp/real/STATUS", |status| status != "starting\n");
+    assert!(
+        shelf
+            .read("mcp/real/SERVER.md")
+            .contains("Reached over HTTP")
+    );
+    let echoed = shelf.call(&["real/echo", "--message", "007"]);
+    assert!(echoed.contains("007"), "{echoed}");
+
+    drop(server);
+    let call = ["call", "real/echo", "--message", "again"];
+    let nobody = shelf.run(&call).fails(4);
+    assert!(nobody.contains("could not be reached"), "{nobody}");
+    // The new one knows nothing of the session.
+    let _server = start();
+    let echoed = shelf.run(&call).succeeds();
+    assert!(echoed.contains("again"), "{echoed}");
+    shelf.unmount();
 }

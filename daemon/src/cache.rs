@@ -111,8 +111,8 @@ impl DefinitionCache {
     }
 
     /// Hashes, with this user's key, what a server's definitions depend on.
-    pub fn freshness(&self, launch: &crate::config::Launch, capabilities: &str) -> Freshness {
-        self.key.freshness(launch, capabilities)
+    pub fn freshness(&self, access: &crate::config::Access, capabilities: &str) -> Freshness {
+        self.key.freshness(access, capabilities)
     }
 
     /// What is known of a server; `None` when nothing is, or the file can't be read as what it should be.

@@ -40,10 +40,11 @@
 //! max_bytes = 16777216           # a file is rotated at this size
 //! ```
 //!
-//! `-` and `_` are the same in these keys. JSON may have comments and trailing commas. A server may also be of `type`
-//! `http` with a `url`. Keys that are unknown are passed over where other clients may have put them.
+//! `-` and `_` are the same in these keys. JSON may have comments and trailing commas. A server over HTTP has a `url` and
+//! `headers` in place of `command`. Keys that are unknown are passed over where other clients may have put them.
 
 mod duration;
+mod endpoint;
 mod entry;
 mod expansion;
 mod file;
@@ -64,6 +65,7 @@ use skills::entry_id::{EntryId, ServerName};
 use skills::problem::{Problem, ProblemKind};
 use skills::search::SearchOptions;
 
+pub use self::endpoint::{Endpoint, HttpConfig};
 use self::expansion::Expansion;
 use self::node::Fault;
 use crate::access_log::LogOptions;
@@ -137,11 +139,8 @@ pub struct ServerConfig {
 pub enum Transport {
     /// A process that speaks MCP on its standard input and output.
     Stdio(StdioConfig),
-    /// An HTTP server; not supported yet.
-    Http {
-        /// Its `url`, unexpanded.
-        url: String,
-    },
+    /// A server that speaks MCP over streamable HTTP.
+    Http(HttpConfig),
     /// The entry can't be used, and why.
     Invalid(Problem),
 }
@@ -157,6 +156,15 @@ pub struct StdioConfig {
     pub env: BTreeMap<String, String>,
     /// `cwd`; by default the configuration file's directory.
     pub cwd: Option<String>,
+}
+
+/// The way to a server: everything expanded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// A process to start.
+    Process(Launch),
+    /// A URL to connect to.
+    Http(Endpoint),
 }
 
 /// A server ready to be started: everything expanded. Its `Debug` shows no values, which may be secrets.
@@ -228,6 +236,26 @@ impl Config {
     }
 }
 
+impl Access {
+    /// The working directory of a process.
+    pub fn directory(&self) -> Option<&Path> {
+        match self {
+            Self::Process(launch) => Some(&launch.directory),
+            Self::Http(_) => None,
+        }
+    }
+}
+
+impl Transport {
+    /// The working directory that SERVER.md tells where nothing can be expanded: that of the file, `home`.
+    pub(crate) fn directory(&self, home: &Path) -> Option<PathBuf> {
+        match self {
+            Self::Http(_) => None,
+            Self::Stdio(_) | Self::Invalid(_) => Some(home.to_owned()),
+        }
+    }
+}
+
 impl ServerConfig {
     /// Expands `${VAR}`, `${VAR:-default}` and `${env:VAR}`, and `~/` at the start of `command` and `cwd`. `config` is the
     /// absolute path of the file.
@@ -235,23 +263,30 @@ impl ServerConfig {
     /// # Errors
     /// Every unresolved variable, named with the file and the line of the entry; for an entry that can't be used, what is wrong
     /// with it.
-    pub fn launch(
+    pub fn access(
         &self,
         name: &ServerName,
         config: &Path,
         environment: &Environment,
+    ) -> Result<Access, Problem> {
+        match &self.transport {
+            Transport::Stdio(stdio) => self
+                .launch(stdio, name, config, environment)
+                .map(Access::Process),
+            Transport::Http(http) => http
+                .endpoint(name, config, self.line, environment)
+                .map(Access::Http),
+            Transport::Invalid(problem) => Err(problem.clone()),
+        }
+    }
+
+    fn launch(
+        &self,
+        stdio: &StdioConfig,
+        name: &ServerName,
+        config: &Path,
+        environment: &Environment,
     ) -> Result<Launch, Problem> {
-        let stdio = match &self.transport {
-            Transport::Stdio(stdio) => stdio,
-            Transport::Http { .. } => {
-                return Err(Problem::new(
-                    ProblemKind::Server,
-                    "HTTP servers are not supported yet",
-                )
-                .at_file(config, Some(self.line)));
-            }
-            Transport::Invalid(problem) => return Err(problem.clone()),
-        };
         let mut expansion = Expansion::new(environment);
         let command = expansion.path("`command`", &stdio.command);
         let args = stdio.args.iter();

@@ -161,7 +161,7 @@ fn servers(config: &Config, cache: &CachedDefinitions) -> Vec<(Arc<Server>, Serv
         };
         let server = Server {
             name: (*name).clone(),
-            directory: directory.to_owned(),
+            directory: server.transport.directory(directory),
             definitions: cached.map(|cached| cached.definitions),
         };
         (Arc::new(server), ServerState { phase, stale: None })

@@ -6,6 +6,8 @@ mod calling;
 mod connection;
 mod envelope;
 mod failure;
+mod far_end;
+mod http;
 mod launcher;
 mod lines;
 mod listing;
@@ -34,6 +36,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use self::http::SharedClient;
 use self::launcher::{GuardLauncher, Launcher};
 use self::member::{Member, Shared, stop_all};
 use self::supervisor::Message;
@@ -112,7 +115,9 @@ impl Servers {
         updates: Updates,
         launcher: Arc<dyn Launcher>,
     ) -> Self {
+        let client = Arc::new(SharedClient::new(surroundings.environment.clone()));
         Self(Arc::new(Shared {
+            client,
             surroundings,
             logs,
             launcher,

@@ -13,8 +13,8 @@ use crate::tool::Tool;
 pub struct Server {
     /// The configured name.
     pub name: ServerName,
-    /// The working directory it is started in.
-    pub directory: PathBuf,
+    /// The working directory it is started in; `None` for one that is reached over HTTP.
+    pub directory: Option<PathBuf>,
     /// What it said of itself; `None` while its definitions are not known yet.
     pub definitions: Option<Arc<Definitions>>,
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::Freshness;
-use crate::config::Launch;
+use crate::config::{Access, Endpoint, Launch};
 
 #[derive(Clone)]
 pub(super) struct Key([u8; 32]);
@@ -59,24 +59,43 @@ impl Key {
         super::read(path).ok()?.try_into().ok().map(Self)
     }
 
-    pub(super) fn freshness(&self, launch: &Launch, capabilities: &str) -> Freshness {
+    pub(super) fn freshness(&self, access: &Access, capabilities: &str) -> Freshness {
         let mut hasher = blake3::Hasher::new_keyed(&self.0);
-        // Each part behind its length, so that no two launches read the same.
+        // Each part behind its length, so that no two ways to a server read the same.
         let mut part = |bytes: &[u8]| {
             hasher.update(&(bytes.len() as u64).to_le_bytes());
             hasher.update(bytes);
         };
         part(capabilities.as_bytes());
-        part(launch.directory.as_os_str().as_encoded_bytes());
-        part(launch.command.as_bytes());
-        part(&(launch.args.len() as u64).to_le_bytes());
-        for argument in &launch.args {
-            part(argument.as_bytes());
-        }
-        for (name, value) in &launch.own_environment {
-            part(name.as_bytes());
-            part(value.as_bytes());
+        match access {
+            Access::Process(launch) => launch_parts(launch, part),
+            Access::Http(endpoint) => endpoint_parts(endpoint, part),
         }
         Freshness(*hasher.finalize().as_bytes())
+    }
+}
+
+fn launch_parts(launch: &Launch, mut part: impl FnMut(&[u8])) {
+    part(launch.directory.as_os_str().as_encoded_bytes());
+    part(launch.command.as_bytes());
+    part(&(launch.args.len() as u64).to_le_bytes());
+    for argument in &launch.args {
+        part(argument.as_bytes());
+    }
+    for (name, value) in &launch.own_environment {
+        part(name.as_bytes());
+        part(value.as_bytes());
+    }
+}
+
+fn endpoint_parts(endpoint: &Endpoint, mut part: impl FnMut(&[u8])) {
+    // A working directory is never empty, so no process reads the same.
+    part(b"");
+    part(endpoint.uri.to_string().as_bytes());
+    let mut headers: Vec<_> = endpoint.headers.iter().collect();
+    headers.sort_by_key(|(name, _)| name.as_str());
+    for (name, value) in headers {
+        part(name.as_str().as_bytes());
+        part(value.as_bytes());
     }
 }

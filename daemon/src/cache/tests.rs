@@ -6,7 +6,7 @@ use skills::tool::Tool;
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::Launch;
+use crate::config::{Access, Endpoint, Launch};
 
 const TOOL: &str = r#"{"zulu":1e3,"name":"t","n":123456789012345678901234567890,"a":1,"a":2,
   "inputSchema":{"type":"object"}}"#;
@@ -160,11 +160,14 @@ fn launch() -> Launch {
 fn freshness_follows_all_that_definitions_depend_on_and_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
     let cache = cache(&directory);
-    let fresh = cache.freshness(&launch(), "roots");
+    let freshness = |launch: &Launch, capabilities| {
+        cache.freshness(&Access::Process(launch.clone()), capabilities)
+    };
+    let fresh = freshness(&launch(), "roots");
     let mut same = launch();
     same.environment
         .insert("SSH_TTY".into(), "/dev/pts/1".into());
-    assert_eq!(cache.freshness(&same, "roots"), fresh);
+    assert_eq!(freshness(&same, "roots"), fresh);
 
     let mut others = vec![launch(); 5];
     others[0].command = "npm".into();
@@ -181,14 +184,44 @@ fn freshness_follows_all_that_definitions_depend_on_and_nothing_else() {
         .own_environment
         .insert("TOKEN".into(), "other".into());
     for other in &others {
-        assert_ne!(cache.freshness(other, "roots"), fresh, "{other:?}");
+        assert_ne!(freshness(other, "roots"), fresh, "{other:?}");
     }
-    assert_ne!(cache.freshness(&launch(), ""), fresh);
+    assert_ne!(freshness(&launch(), ""), fresh);
+}
+
+#[test]
+fn freshness_of_an_http_server_follows_its_url_and_headers() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = cache(&directory);
+    let freshness = |uri: &'static str, headers: &[(&'static str, &'static str)]| {
+        let mut endpoint = Endpoint {
+            uri: hyper::Uri::from_static(uri),
+            headers: hyper::HeaderMap::new(),
+        };
+        for (name, value) in headers {
+            let value = hyper::header::HeaderValue::from_static(value);
+            endpoint.headers.insert(*name, value);
+        }
+        cache.freshness(&Access::Http(endpoint), "")
+    };
+    let headers = [("authorization", "a"), ("x-team", "b")];
+    let fresh = freshness("https://example.org/mcp", &headers);
+    let (one, other) = (headers[0], headers[1]);
+    assert_eq!(freshness("https://example.org/mcp", &[other, one]), fresh);
+    let others = [
+        freshness("https://example.org/other", &headers),
+        freshness("https://example.org/mcp?a", &headers),
+        freshness("https://example.org/mcp", &[one]),
+        freshness("https://example.org/mcp", &[one, ("x-team", "c")]),
+        freshness("https://example.org/mcp", &[one, ("x-tean", "b")]),
+    ];
+    assert!(others.iter().all(|other| *other != fresh));
 }
 
 #[test]
 fn the_key_stays_and_is_each_user_s_own() {
-    let freshness = |directory: &TempDir| cache(directory).freshness(&launch(), "");
+    let freshness =
+        |directory: &TempDir| cache(directory).freshness(&Access::Process(launch()), "");
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let first = freshness(&one);
     assert_eq!(freshness(&one), first);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use skills::entry_id::ServerName;
 
+use super::endpoint::{self, HttpConfig};
 use super::node::{Fault, Node};
 use super::reader::unknown_key;
 use super::{IDLE, START_TIMEOUT, ServerConfig, StdioConfig, TIMEOUT, Transport, duration};
@@ -22,12 +23,13 @@ pub(super) fn is_disabled(node: Node<'_>) -> bool {
 }
 
 /// The keys of a server.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "command",
     "args",
     "env",
     "cwd",
     "url",
+    "headers",
     "type",
     "disabled",
     "enabled",
@@ -45,6 +47,7 @@ pub(super) fn read(
 ) -> Result<(ServerConfig, Vec<Fault>), Fault> {
     let mut command = None;
     let mut url = None;
+    let mut headers = BTreeMap::new();
     let mut kind = None;
     let mut stdio = StdioConfig::default();
     let mut config = ServerConfig::new(Transport::Stdio(StdioConfig::default()), node.line());
@@ -61,6 +64,7 @@ pub(super) fn read(
             "env" => stdio.env = variables(value, &what)?,
             "cwd" => stdio.cwd = Some(value.text(&what)?),
             "url" | "serverUrl" | "httpUrl" => url = Some(value.text(&what)?),
+            "headers" => headers = endpoint::headers(value, &what)?,
             "type" => kind = Some(value.text(&what)?),
             "disabled" | "enabled" => {
                 value.boolean(&what)?;
@@ -80,6 +84,12 @@ pub(super) fn read(
             _ => {}
         }
     }
+    if kind.as_deref() == Some("sse") {
+        let message = format!("server `{name}` is of `type` \"sse\", the old HTTP with SSE");
+        return Err(Fault::new(node.line(), message).hint(
+            "use the server's streamable HTTP: \"type\": \"http\" and its URL, which often ends in /mcp in place of /sse",
+        ));
+    }
     config.transport = match (command, url, kind.as_deref().and_then(is_http)) {
         (Some((command, line)), None, None | Some(false))
         | (Some((command, line)), Some(_), Some(false)) => {
@@ -87,7 +97,7 @@ pub(super) fn read(
             Transport::Stdio(StdioConfig { command, ..stdio })
         }
         (None, Some(url), None | Some(true)) | (Some(_), Some(url), Some(true)) => {
-            Transport::Http { url }
+            Transport::Http(HttpConfig { url, headers })
         }
         (command, url, http) => {
             let (message, hint) = match (command.is_some(), url.is_some(), http) {
@@ -118,7 +128,7 @@ pub(super) fn read(
 fn is_http(kind: &str) -> Option<bool> {
     match kind {
         "stdio" => Some(false),
-        "http" | "sse" | "streamable-http" | "streamableHttp" => Some(true),
+        "http" | "streamable-http" | "streamableHttp" => Some(true),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@ use skills::problem::Location;
 use super::*;
 use crate::access_log::Queries;
 
+mod endpoint;
 mod launch;
 
 fn load(file_name: &str, source: &str) -> Result<Config, Problem> {
@@ -249,10 +250,13 @@ fn a_faulty_entry_hides_no_other_and_names_its_line() {
   "idle": {"command": "x", "idle": "10"},
   "zero": {"command": "x", "timeout": "0s"},
   "key": {"command": "x", "command": "y"},
-  "off": {"command": 1, "disabled": true}
+  "off": {"command": 1, "disabled": true},
+  "old": {"type": "sse", "url": "https://x/sse"},
+  "reserved": {"url": "https://x", "headers": {"Mcp-Session-Id": "1"}},
+  "header": {"url": "https://x", "headers": {"a b": "secret"}}
 }}"#,
     );
-    assert_eq!(config.servers.len(), 15);
+    assert_eq!(config.servers.len(), 18);
     assert_eq!(stdio(&config, "good").command, "x");
     assert_eq!(
         problems(&config),
@@ -270,6 +274,9 @@ fn a_faulty_entry_hides_no_other_and_names_its_line() {
             "15: `idle` of server `idle` is no duration: `10`",
             "16: `timeout` of server `zero` is 0",
             "17: `command` stands twice in server `key`",
+            "19: server `old` is of `type` \"sse\", the old HTTP with SSE",
+            "20: `headers` of server `reserved` may not have `Mcp-Session-Id`",
+            "21: `headers` of server `header` has a header that can't be named `a b`",
         ]
     );
     for name in config.servers.keys().filter(|name| name.as_str() != "good") {
@@ -384,14 +391,11 @@ fn files_of_other_clients_are_read_as_they_are() {
     assert_eq!(server(&config, "a").line, 5);
     assert_eq!(
         server(&config, "h").transport,
-        Transport::Http {
-            url: "https://x/${Y}".into()
-        }
+        Transport::Http(HttpConfig {
+            url: "https://x/${Y}".into(),
+            headers: BTreeMap::new()
+        })
     );
-    let problem = server(&config, "h")
-        .launch(&ServerName::new("h"), Path::new("/c"), &Environment::new())
-        .unwrap_err();
-    assert_eq!(problem.message, "HTTP servers are not supported yet");
 }
 
 #[test]

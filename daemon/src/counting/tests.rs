@@ -27,7 +27,7 @@ fn server(tools: usize) -> Arc<Server> {
         Arc::new(Tool::parse(&name, n, Arc::from(raw)).unwrap())
     };
     Arc::new(Server {
-        directory: PathBuf::from("/srv"),
+        directory: Some(PathBuf::from("/srv")),
         definitions: Some(Arc::new(Definitions {
             tools: (0..tools).map(tool).collect(),
             ..Definitions::default()

@@ -110,7 +110,7 @@ fn server(name: &str, tools: &[(&str, &str)]) -> Arc<Server> {
     };
     Arc::new(Server {
         name: name.clone(),
-        directory: PathBuf::new(),
+        directory: Some(PathBuf::new()),
         definitions: Some(Arc::new(definitions)),
     })
 }

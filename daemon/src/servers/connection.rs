@@ -1,5 +1,6 @@
 //! One running server: the handshake, requests, and its end, however that comes.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,19 +14,22 @@ use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, Peer, PeerRequestOptions, RequestHandle,
     RunningService, ServiceError, serve_client_with_lifecycle,
 };
+use rmcp::transport::Transport;
 use serde_json::value::RawValue;
+use skills::tool::Tool;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::launcher::{Launched, Process};
-use super::server_log::{ServerLog, wait_drained};
+use super::far_end::{END_LIMIT, Ending, FarEnd};
+use super::http::{self, Session, SharedClient};
+use super::launcher::Launched;
+use super::server_log::ServerLog;
 use super::tap::{MAX_LINE, Tap, tap};
-use super::ticket::{Reply, ServerError, Ticket};
+use super::ticket::{Lost, Reply, ServerError, Ticket};
 use crate::cache::Era;
+use crate::config::Endpoint;
 
-/// How long the end of a server's standard error and its exit status are waited for.
-const END_LIMIT: Duration = Duration::from_secs(1);
 /// How long a courtesy to the server (a cancellation, closing down) may hold us up.
 const COURTESY_LIMIT: Duration = Duration::from_secs(3);
 /// How long a server may take to confirm a subscription.
@@ -40,6 +44,8 @@ pub(super) const CAPABILITIES: &str = "{}";
 pub(super) struct Connection {
     peer: Peer<RoleClient>,
     tap: Tap,
+    /// Of one that is reached over HTTP.
+    session: Option<Arc<Session>>,
     era: Era,
     /// Cancelled to end the server.
     stop: CancellationToken,
@@ -49,15 +55,6 @@ pub(super) struct Connection {
     gone: CancellationToken,
     /// Whether the server can't push changes, so that it must be asked.
     silent: AtomicBool,
-}
-
-/// How a server ended, or failed to start.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ending {
-    /// What happened, in a few words.
-    pub(super) what: String,
-    /// The end of its standard error, possibly empty.
-    pub(super) stderr: String,
 }
 
 /// Why a connection could not be opened.
@@ -75,6 +72,8 @@ pub(super) enum RequestError {
     NotSent,
     /// The server ended before it answered.
     BrokeOff(Ending),
+    /// There is no reply to it alone; the connection goes on.
+    Lost(Lost),
     /// The server answered with a protocol error.
     Refused(ServerError),
     /// The reply was over the limit.
@@ -89,7 +88,7 @@ pub(super) enum RequestError {
 }
 
 impl Connection {
-    /// Shakes hands with a server that was just started.
+    /// Shakes hands with a process that was just started.
     ///
     /// An unknown era is left to rmcp, which probes with `server/discover` and falls back to `initialize`; where the tap can't make
     /// that work, the error says with which era a fresh start may. Must not be dropped before it returns: it ends the
@@ -107,8 +106,52 @@ impl Connection {
             stderr,
             process,
         } = launched;
-        let drained = log.drain(stderr);
+        let far_end = FarEnd::Process {
+            process,
+            log: log.clone(),
+            drained: log.drain(stderr),
+        };
         let (tap, transport) = tap(stdout, stdin, log.clone(), MAX_LINE);
+        Self::shake_hands(transport, tap, far_end, era, deadline, cancelled).await
+    }
+
+    /// Shakes hands with a server that is reached over HTTP. As with [`Connection::open`], it must not be dropped before it
+    /// returns: it ends the session when it fails.
+    pub(super) async fn open_http(
+        client: Arc<SharedClient>,
+        endpoint: &Endpoint,
+        era: Option<Era>,
+        log: &ServerLog,
+        deadline: Instant,
+        cancelled: &CancellationToken,
+    ) -> Result<Self, OpenError> {
+        let opened = http::open(client, endpoint.clone(), log.clone()).await;
+        let (tap, session, transport) = opened.map_err(|lost| OpenError {
+            ending: Ending {
+                what: lost.what,
+                stderr: None,
+                hint: lost.hint,
+            },
+            retry: None,
+        })?;
+        let far_end = FarEnd::Http(Arc::clone(&session));
+        let mut connection =
+            Self::shake_hands(transport, tap, far_end, era, deadline, cancelled).await?;
+        connection.session = Some(session);
+        Ok(connection)
+    }
+
+    async fn shake_hands<T>(
+        transport: T,
+        tap: Tap,
+        far_end: FarEnd,
+        era: Option<Era>,
+        deadline: Instant,
+        cancelled: &CancellationToken,
+    ) -> Result<Self, OpenError>
+    where
+        T: Transport<RoleClient, Error = io::Error> + 'static,
+    {
         let implementation = Implementation::new("toolshelf", env!("CARGO_PKG_VERSION"));
         let config = ClientConfig::new(ClientCapabilities::default(), implementation)
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
@@ -119,28 +162,27 @@ impl Connection {
             served = timeout_at(deadline, handshake) => match served {
                 Ok(Ok(service)) => {
                     let era = tap.last_handshake().unwrap_or(Era::Initialize);
-                    return Ok(Self::watch(service, tap, era, process, log.clone(), drained));
+                    return Ok(Self::watch(service, tap, era, far_end));
                 }
                 Ok(Err(error)) => Failure::Handshake(Box::new(error)),
                 Err(_) => Failure::TimedOut,
             },
         };
         // The handshake owned the transport: standard input is closed by now.
-        Err(failure.conclude(&tap, process, log, &drained).await)
+        Err(failure.conclude(&tap, far_end).await)
     }
 
     fn watch(
         service: RunningService<RoleClient, ClientConfig>,
         tap: Tap,
         era: Era,
-        process: Box<dyn Process>,
-        log: ServerLog,
-        drained: CancellationToken,
+        mut far_end: FarEnd,
     ) -> Self {
         let (ended_sender, ended) = watch::channel(None);
         let connection = Self {
             peer: service.peer().clone(),
             tap,
+            session: None,
             era,
             stop: CancellationToken::new(),
             ended,
@@ -150,21 +192,18 @@ impl Connection {
         let (stop, gone) = (connection.stop.clone(), connection.gone.clone());
         tokio::spawn(async move {
             let _gone = gone.drop_guard();
-            let mut process = process;
             let close = service.cancellation_token();
             let mut finished = std::pin::pin!(service.waiting());
             let ending = tokio::select! {
-                _ = &mut finished => {
-                    describe("ended by itself", process.as_mut(), &log, &drained).await
-                }
+                _ = &mut finished => far_end.ended("ended by itself").await,
                 () = stop.cancelled() => {
                     close.cancel();
                     let _ = timeout(COURTESY_LIMIT, finished).await;
-                    Ending { what: "was stopped".to_owned(), stderr: log.tail() }
+                    far_end.now("was stopped")
                 }
             };
             ended_sender.send_replace(Some(ending));
-            process.stop().await;
+            far_end.stop().await;
         });
         connection
     }
@@ -197,10 +236,7 @@ impl Connection {
         ending
             .ok()
             .and_then(|ending| ending.clone())
-            .unwrap_or(Ending {
-                what: "ended".to_owned(),
-                stderr: String::new(),
-            })
+            .unwrap_or_else(|| Ending::new("ended"))
     }
 
     /// Ends it and waits until nothing is left.
@@ -216,7 +252,25 @@ impl Connection {
 
     /// Whether it can't say that its tools changed.
     pub(super) fn is_silent(&self) -> bool {
-        self.silent.load(Ordering::Relaxed)
+        let announces = || {
+            let tools = self.about()?.capabilities.tools.clone()?;
+            tools.list_changed
+        };
+        let deaf = self.session.as_ref().is_some_and(|session| {
+            self.era == Era::Initialize && session.is_deaf() && announces() == Some(true)
+        });
+        deaf || self.silent.load(Ordering::Relaxed)
+    }
+
+    /// Takes note of a tool that was listed.
+    ///
+    /// # Errors
+    /// Why it must not be used over this connection.
+    pub(super) fn admit(&self, tool: &Tool) -> Result<(), String> {
+        match &self.session {
+            Some(session) => session.admit(tool),
+            None => Ok(()),
+        }
     }
 
     /// Subscribes to changes where the era wants that. What arrives is seen by the tap; a quarter of the servers refuse,
@@ -277,6 +331,12 @@ impl Connection {
             (Some(Reply::Result(raw)), _) => Ok(raw),
             (Some(Reply::Error(error)), _) => Err(RequestError::Refused(error)),
             (Some(Reply::TooLong { bytes }), _) => Err(RequestError::TooLong { bytes }),
+            (Some(Reply::Lost(lost)), _) if lost.resend => {
+                // The next one to ask gets a new session.
+                self.stop.cancel();
+                Err(RequestError::NotSent)
+            }
+            (Some(Reply::Lost(lost)), _) => Err(RequestError::Lost(lost)),
             (None, Ok(Err(ServiceError::TransportSend(_)))) => {
                 // Not a whole line was written, so the server can't have acted on it. It reads no more.
                 self.stop.cancel();
@@ -285,10 +345,9 @@ impl Connection {
             (None, _) if !ticket.was_sent() => Err(RequestError::NotSent),
             (None, _) => {
                 let ending = timeout(2 * END_LIMIT + COURTESY_LIMIT, self.ended()).await;
-                Err(RequestError::BrokeOff(ending.unwrap_or_else(|_| Ending {
-                    what: "closed the connection".to_owned(),
-                    stderr: String::new(),
-                })))
+                Err(RequestError::BrokeOff(
+                    ending.unwrap_or_else(|_| Ending::new("closed the connection")),
+                ))
             }
         }
     }
@@ -319,58 +378,34 @@ enum Failure {
 
 impl Failure {
     /// Ends the process and says what happened.
-    async fn conclude(
-        self,
-        tap: &Tap,
-        mut process: Box<dyn Process>,
-        log: &ServerLog,
-        drained: &CancellationToken,
-    ) -> OpenError {
+    async fn conclude(self, tap: &Tap, mut far_end: FarEnd) -> OpenError {
         let other = match tap.last_handshake() {
             Some(Era::Discover) => Some(Era::Initialize),
             Some(Era::Initialize) => Some(Era::Discover),
             None => None,
         };
-        let now = |what: &str| Ending {
-            what: what.to_owned(),
-            stderr: log.tail(),
-        };
+        let other = other.filter(|_| !far_end.refuses());
         let (ending, retry) = match self {
-            Self::Cancelled => (now("was stopped while it started"), None),
-            Self::TimedOut => (now("did not answer in time"), None),
+            Self::Cancelled => (far_end.now("was stopped while it started"), None),
+            Self::TimedOut => (far_end.now("did not answer in time"), None),
             Self::Handshake(error) => match *error {
                 ClientInitializeError::ConnectionClosed(_)
                 | ClientInitializeError::TransportError { .. } => {
                     let what = "ended before it answered";
-                    let ending = describe(what, process.as_mut(), log, drained).await;
-                    (ending, other)
+                    (far_end.ended(what).await, other)
                 }
                 // Both eras were refused by a server that runs: another start would hear the same.
-                ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
-                    (now(&format!("refused the handshake: {fallback}")), None)
-                }
-                error => (now(&format!("refused the handshake: {error}")), other),
+                ClientInitializeError::LegacyFallbackFailed { fallback, .. } => (
+                    far_end.now(&format!("refused the handshake: {fallback}")),
+                    None,
+                ),
+                error => (
+                    far_end.now(&format!("refused the handshake: {error}")),
+                    other,
+                ),
             },
         };
-        process.stop().await;
+        far_end.stop().await;
         OpenError { ending, retry }
-    }
-}
-
-/// Says how a process ended, with its exit status and the end of its standard error where they can be had.
-async fn describe(
-    what: &str,
-    process: &mut dyn Process,
-    log: &ServerLog,
-    drained: &CancellationToken,
-) -> Ending {
-    let what = match timeout(END_LIMIT, process.wait()).await {
-        Ok(Ok(status)) => format!("{what} ({status})"),
-        Ok(Err(_)) | Err(_) => what.to_owned(),
-    };
-    wait_drained(drained, END_LIMIT).await;
-    Ending {
-        what,
-        stderr: log.tail(),
     }
 }

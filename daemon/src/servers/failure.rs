@@ -6,8 +6,9 @@ use std::time::Duration;
 use skills::entry_id::ServerName;
 use skills::problem::{Problem, ProblemKind};
 
-use super::connection::{Ending, RequestError};
-use super::ticket::ServerError;
+use super::connection::RequestError;
+use super::far_end::Ending;
+use super::ticket::{Lost, ServerError};
 
 /// The longest reason that `STATUS` shows, in characters.
 const MAX_SUMMARY: usize = 300;
@@ -24,7 +25,13 @@ pub(super) fn server(server: &ServerName, message: impl Into<String>) -> Problem
 /// A server that ended or could not be started, with the end of its standard error.
 pub(super) fn of_ending(name: &ServerName, prefix: &str, ending: &Ending, log: &Path) -> Problem {
     let what = cut(&ending.what, MAX_MESSAGE);
-    let stderr = &ending.stderr;
+    let Some(stderr) = &ending.stderr else {
+        let problem = server(name, format!("{prefix}{what}"));
+        return match &ending.hint {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        };
+    };
     let message = if stderr.is_empty() {
         format!("{prefix}{what}; it wrote nothing to standard error")
     } else {
@@ -33,10 +40,19 @@ pub(super) fn of_ending(name: &ServerName, prefix: &str, ending: &Ending, log: &
     server(name, message).hint(format!("all that it wrote is in {}", log.display()))
 }
 
+/// A request of which the reply alone is lost.
+fn of_lost(name: &ServerName, lost: &Lost) -> Problem {
+    let problem = server(name, format!("the server {}", cut(&lost.what, MAX_MESSAGE)));
+    match &lost.hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    }
+}
+
 /// The one line for `STATUS`.
 pub(super) fn summary(ending: &Ending) -> String {
-    let lines: Vec<&str> = ending
-        .stderr
+    let stderr = ending.stderr.as_deref().unwrap_or_default();
+    let lines: Vec<&str> = stderr
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
@@ -52,6 +68,9 @@ pub(super) fn summary(ending: &Ending) -> String {
 
 /// A list that could not be had.
 pub(super) fn of_listing(name: &ServerName, error: RequestError) -> Problem {
+    if let RequestError::Lost(lost) = &error {
+        return of_lost(name, lost);
+    }
     server(
         name,
         match error {
@@ -59,6 +78,7 @@ pub(super) fn of_listing(name: &ServerName, error: RequestError) -> Problem {
             RequestError::BrokeOff(ending) => {
                 format!("{} while it listed its tools", summary(&ending))
             }
+            RequestError::Lost(lost) => lost.what,
             RequestError::Refused(error) => {
                 format!("refused to list its tools: {}", of_server(&error))
             }
@@ -82,6 +102,7 @@ pub(super) fn of_call(name: &ServerName, tool: &str, error: RequestError, log: &
         RequestError::BrokeOff(ending) => {
             at_tool(of_ending(name, "the server broke off: ", &ending, log))
         }
+        RequestError::Lost(lost) => at_tool(of_lost(name, &lost)),
         RequestError::Refused(error) => at_tool(Problem::new(
             ProblemKind::ToolError,
             format!("the server says: {}", of_server(&error)),

@@ -73,7 +73,7 @@ pub(super) async fn list(
             failure::server(server, format!("its list of tools can't be read: {error}"))
         })?;
         for raw in page.tools {
-            listing.take(server, position, raw.into(), &mut names);
+            listing.take(server, connection, position, raw.into(), &mut names);
             position += 1;
         }
         let Some(next) = page.next_cursor else {
@@ -97,12 +97,22 @@ impl Listing {
     fn take(
         &mut self,
         server: &ServerName,
+        connection: &Connection,
         position: usize,
         raw: Arc<RawValue>,
         names: &mut HashSet<Arc<str>>,
     ) {
         match Tool::parse(server, position, raw) {
-            Ok(tool) if names.insert(Arc::clone(&tool.name)) => self.tools.push(Arc::new(tool)),
+            Ok(tool) if names.insert(Arc::clone(&tool.name)) => match connection.admit(&tool) {
+                Ok(()) => self.tools.push(Arc::new(tool)),
+                Err(fault) => self.problems.push(
+                    Problem::new(ProblemKind::MalformedTool, fault)
+                        .at_server(server.as_str(), Some(&tool.name))
+                        .hint(
+                            "the protocol forbids such a tool; report it to the server's authors",
+                        ),
+                ),
+            },
             // Entries that want one name both stay elsewhere. Of these only one could be called: a call says no more to the
             // server than the name.
             Ok(tool) => self.problems.push(

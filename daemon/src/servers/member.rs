@@ -12,12 +12,13 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::http::SharedClient;
 use super::launcher::Launcher;
 use super::supervisor::{Known, Message, Settings, Supervisor};
 use super::{connection, failure};
 use crate::cache::{Cached, DefinitionCache, Freshness};
 use crate::catalog::{SourceUpdate, Updates};
-use crate::config::{Config, Launch, ServerConfig};
+use crate::config::{Access, Config, ServerConfig};
 use crate::surroundings::Surroundings;
 
 /// After how long definitions are listed anew.
@@ -29,6 +30,7 @@ pub(super) struct Shared {
     pub(super) logs: PathBuf,
     pub(super) surroundings: Surroundings,
     pub(super) launcher: Arc<dyn Launcher>,
+    pub(super) client: Arc<SharedClient>,
     pub(super) cache: DefinitionCache,
     pub(super) updates: Updates,
     pub(super) members: Mutex<BTreeMap<ServerName, Member>>,
@@ -48,7 +50,7 @@ pub(super) enum Member {
 
 /// A server that can be started, and its task.
 pub(super) struct Supervised {
-    launch: Launch,
+    access: Access,
     known: Known,
     freshness: Freshness,
     pub(super) inbox: mpsc::UnboundedSender<Message>,
@@ -69,21 +71,21 @@ impl Shared {
         before: Option<Member>,
     ) -> Member {
         let path = config.path.as_deref().unwrap_or(Path::new(""));
-        let launch = if server.disabled {
+        let access = if server.disabled {
             Err(failure::server(name, "it is disabled in the configuration"))
         } else {
-            server.launch(name, path, &self.surroundings.environment)
+            server.access(name, path, &self.surroundings.environment)
         };
-        match (launch, before) {
-            (Ok(launch), Some(Member::Supervised(same))) if same.launch == launch => {
+        match (access, before) {
+            (Ok(access), Some(Member::Supervised(same))) if same.access == access => {
                 same.settings.send_replace(Settings::of(server));
                 Member::Supervised(same)
             }
-            (Ok(launch), before) => {
-                Member::Supervised(self.supervise(name, server, launch, before))
+            (Ok(access), before) => {
+                Member::Supervised(self.supervise(name, server, access, before))
             }
             (Err(problem), before) => {
-                self.say_unavailable(name, path, server.disabled, &problem, before.as_ref());
+                self.say_unavailable(name, path, server, &problem, before.as_ref());
                 if let Some(before) = before {
                     self.dismiss(name, before);
                 }
@@ -109,12 +111,12 @@ impl Shared {
         &self,
         name: &ServerName,
         path: &Path,
-        disabled: bool,
+        server: &ServerConfig,
         problem: &Problem,
         before: Option<&Member>,
     ) {
-        let directory = path.parent().unwrap_or(path).to_owned();
-        if disabled {
+        let directory = server.transport.directory(path.parent().unwrap_or(path));
+        if server.disabled {
             // The tools of a disabled server are not on the shelf.
             let (phase, stale) = (Phase::Disabled, None);
             let state = ServerState { phase, stale };
@@ -132,10 +134,10 @@ impl Shared {
         &self,
         name: &ServerName,
         server: &ServerConfig,
-        launch: Launch,
+        access: Access,
         before: Option<Member>,
     ) -> Supervised {
-        let freshness = self.cache.freshness(&launch, connection::CAPABILITIES);
+        let freshness = self.cache.freshness(&access, connection::CAPABILITIES);
         let cached = self.last_known(name, before.as_ref());
         let stale = cached
             .as_ref()
@@ -150,7 +152,7 @@ impl Shared {
             .map_or_else(Vec::new, |cached| cached.problems.clone());
         self.say(
             name,
-            launch.directory.clone(),
+            access.directory().map(Path::to_owned),
             cached.clone(),
             problems,
             state.clone(),
@@ -170,9 +172,10 @@ impl Shared {
         let log_path = self.logs.join(file);
         let supervisor = Supervisor {
             name: name.clone(),
-            launch: launch.clone(),
+            access: access.clone(),
             freshness,
             launcher: Arc::clone(&self.launcher),
+            client: Arc::clone(&self.client),
             cache: self.cache.clone(),
             updates: self.updates.clone(),
             log_path: log_path.clone(),
@@ -184,7 +187,7 @@ impl Shared {
             in_use: watch::Sender::new(0),
         };
         Supervised {
-            launch,
+            access,
             known,
             freshness,
             inbox,
@@ -206,7 +209,7 @@ impl Shared {
     fn say(
         &self,
         name: &ServerName,
-        directory: PathBuf,
+        directory: Option<PathBuf>,
         cached: Option<Cached>,
         problems: Vec<Problem>,
         state: ServerState,

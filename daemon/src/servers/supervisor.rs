@@ -18,13 +18,15 @@ use tokio_util::sync::CancellationToken;
 
 pub(super) use self::definitions::Known;
 pub(super) use self::lease::Lease;
-use super::connection::{Connection, Ending};
+use super::connection::Connection;
+use super::far_end::Ending;
+use super::http::SharedClient;
 use super::launcher::Launcher;
 use super::listing::{self, Listing};
 use super::{deadline, failure};
 use crate::cache::{DefinitionCache, Freshness};
 use crate::catalog::Updates;
-use crate::config::Launch;
+use crate::config::Access;
 
 /// Changes are announced in bursts: they are listed once it was quiet for this long …
 const QUIET: Duration = Duration::from_millis(200);
@@ -56,9 +58,10 @@ pub(super) enum Message {
 /// What the task is made from.
 pub(super) struct Supervisor {
     pub(super) name: ServerName,
-    pub(super) launch: Launch,
+    pub(super) access: Access,
     pub(super) freshness: Freshness,
     pub(super) launcher: Arc<dyn Launcher>,
+    pub(super) client: Arc<SharedClient>,
     pub(super) cache: DefinitionCache,
     pub(super) updates: Updates,
     pub(super) log_path: PathBuf,

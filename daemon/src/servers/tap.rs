@@ -24,7 +24,7 @@ use super::Progress;
 use super::envelope::Envelope;
 use super::lines::{Line, Lines};
 use super::server_log::ServerLog;
-use super::ticket::{Reply, ServerError, Ticket, WeakTicket};
+use super::ticket::{Lost, Reply, ServerError, Ticket, WeakTicket};
 use crate::cache::Era;
 
 /// The longest line that is read whole.
@@ -72,11 +72,7 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let tap = Tap(Arc::new(Shared {
-        log,
-        tools_changed: Notify::new(),
-        pending: Mutex::default(),
-    }));
+    let tap = Tap::new(log);
     let (outgoing, to_write) = mpsc::unbounded_channel();
     let (read, incoming) = mpsc::channel(16);
     let closed = CancellationToken::new();
@@ -130,6 +126,15 @@ async fn read_lines<R: AsyncRead + Unpin>(
 }
 
 impl Tap {
+    /// Makes the tap for a connection. What the server sends that is no message goes to `log`.
+    pub(super) fn new(log: ServerLog) -> Self {
+        Self(Arc::new(Shared {
+            log,
+            tools_changed: Notify::new(),
+            pending: Mutex::default(),
+        }))
+    }
+
     /// Resolves after the server said that its tools changed; several such notifications may be one.
     pub(super) async fn tools_changed(&self) {
         self.0.tools_changed.notified().await;
@@ -140,6 +145,28 @@ impl Tap {
         self.pending().handshake.last().map(|(_, era)| *era)
     }
 
+    /// Whether a request is the last of the handshake, and of this era.
+    pub(super) fn is_last_handshake(&self, id: i64, era: Era) -> bool {
+        self.pending().handshake.last() == Some(&(id, era))
+    }
+
+    /// Takes it that the tools may have changed unseen.
+    pub(super) fn expect_changes(&self) {
+        self.0.tools_changed.notify_one();
+    }
+
+    /// Takes it that a request has no reply; what rmcp is told of it.
+    pub(super) fn lose(&self, id: i64, lost: Lost) -> Option<ServerJsonRpcMessage> {
+        let mut pending = self.pending();
+        let Some(ticket) = pending.tickets.remove(&id) else {
+            // Of a handshake that was given up nobody wants to hear.
+            let given_up = pending.handshake.iter().any(|(known, _)| *known == id);
+            return (!given_up).then(|| error(id, ErrorCode::INTERNAL_ERROR, lost.what));
+        };
+        ticket.upgrade()?.fill(Reply::Lost(lost));
+        Some(response(id))
+    }
+
     fn pending(&self) -> MutexGuard<'_, Pending> {
         // Nothing in here can be left half done, so a panic elsewhere does not spoil it.
         self.0
@@ -148,7 +175,8 @@ impl Tap {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_line(&self, bytes: &[u8]) -> Vec<ServerJsonRpcMessage> {
+    /// Takes what the server sent, one message or several; what rmcp is told of it.
+    pub(super) fn take_line(&self, bytes: &[u8]) -> Vec<ServerJsonRpcMessage> {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() {
@@ -237,7 +265,12 @@ impl Tap {
         })
     }
 
-    fn take_long_line(&self, id: Option<i64>, bytes: usize) -> Option<ServerJsonRpcMessage> {
+    /// Takes it that a message was over the limit; what rmcp is told of it.
+    pub(super) fn take_long_line(
+        &self,
+        id: Option<i64>,
+        bytes: usize,
+    ) -> Option<ServerJsonRpcMessage> {
         let Some(id) = id else {
             self.0
                 .log
@@ -285,7 +318,7 @@ impl Tap {
     }
 
     /// Remembers what must be known of a request before the server can answer it.
-    fn register(&self, message: &ClientJsonRpcMessage) {
+    pub(super) fn register(&self, message: &ClientJsonRpcMessage) {
         let JsonRpcMessage::Request(message) = message else {
             return;
         };

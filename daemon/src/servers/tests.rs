@@ -2,6 +2,9 @@
 
 mod calls;
 mod corpus;
+mod fake_http;
+mod http;
+mod http_ways;
 mod life;
 mod shelf;
 mod traps;

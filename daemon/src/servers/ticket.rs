@@ -21,6 +21,43 @@ pub(super) enum Reply {
         /// Its length.
         bytes: usize,
     },
+    /// There is none, while the connection may well go on.
+    Lost(Lost),
+}
+
+/// Why a request that travels on its own has no reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lost {
+    /// What the server did, in a few words.
+    pub(super) what: String,
+    /// What to do about it.
+    pub(super) hint: Option<String>,
+    /// Whether the server said that it did not take the request, and will take it in a new session.
+    pub(super) resend: bool,
+}
+
+impl Lost {
+    pub(super) fn new(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            hint: None,
+            resend: false,
+        }
+    }
+
+    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+
+    pub(super) fn resend(self) -> Self {
+        Self {
+            resend: true,
+            ..self
+        }
+    }
 }
 
 /// A JSON-RPC error of a server.

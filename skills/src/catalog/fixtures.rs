@@ -54,7 +54,7 @@ pub(crate) fn server(name: &str, tools: Option<Vec<Arc<Tool>>>) -> Arc<Server> {
     };
     Arc::new(Server {
         name: ServerName::new(name),
-        directory: PathBuf::from("/srv"),
+        directory: Some(PathBuf::from("/srv")),
         definitions: tools.map(known).map(Arc::new),
     })
 }

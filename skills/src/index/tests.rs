@@ -430,7 +430,7 @@ fn instructions_keep_their_lines_and_lose_what_is_hidden() {
     };
     let text = server(&Server {
         name: ServerName::new("x\u{1b}"),
-        directory: PathBuf::from("/srv/x"),
+        directory: Some(PathBuf::from("/srv/x")),
         definitions: Some(known.into()),
     });
     assert_eq!(

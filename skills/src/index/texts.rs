@@ -18,12 +18,18 @@ Call: `shelf call SERVER/TOOL --argument value`. The result is stdout, so filter
 Reading calls nothing. Names are exact; nothing is corrected.
 ";
 
-/// SERVER.md: what a server says of itself, and where it is started.
+/// SERVER.md: what a server says of itself, and where it is started or how it is reached.
 pub(crate) fn server(server: &Server) -> String {
     let name = one_line(server.name.as_str());
-    let directory = one_line(&server.directory.to_string_lossy());
+    let place = match &server.directory {
+        Some(directory) => format!(
+            "Working directory: {}\n",
+            one_line(&directory.to_string_lossy())
+        ),
+        None => "Reached over HTTP\n".to_owned(),
+    };
     let Some(known) = &server.definitions else {
-        return format!("# {name}\n\nNot known yet, see STATUS.\nWorking directory: {directory}\n");
+        return format!("# {name}\n\nNot known yet, see STATUS.\n{place}");
     };
     let mut text = format!("# {name}\n\n");
     let facts = [
@@ -36,7 +42,7 @@ pub(crate) fn server(server: &Server) -> String {
             text.push_str(&format!("{label}: {}\n", one_line(value)));
         }
     }
-    text.push_str(&format!("Working directory: {directory}\n"));
+    text.push_str(&place);
     if let Some(instructions) = &known.instructions {
         text.push('\n');
         text.push_str(visible(instructions).trim_end());

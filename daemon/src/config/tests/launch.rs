@@ -16,11 +16,15 @@ fn launch(stdio: StdioConfig) -> Result<Launch, Problem> {
     let mut config = json("{\"servers\":\n\n{\"a\": {\"command\": \"x\"}}}");
     let server = config.servers.get_mut(&ServerName::new("a")).unwrap();
     server.transport = Transport::Stdio(stdio);
-    server.launch(
+    let access = server.access(
         &ServerName::new("a"),
         Path::new("/etc/mcp.json"),
         &environment,
-    )
+    );
+    match access? {
+        Access::Process(launch) => Ok(launch),
+        Access::Http(endpoint) => panic!("it is a process: {endpoint:?}"),
+    }
 }
 
 fn with_argument(argument: &str) -> StdioConfig {

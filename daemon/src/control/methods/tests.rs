@@ -44,7 +44,7 @@ pub(in crate::control) fn server(name: &str, tools: Option<&[&str]>) -> Arc<Serv
             })
         }),
         name: name.clone(),
-        directory: PathBuf::from("/"),
+        directory: Some(PathBuf::from("/")),
     })
 }
 

@@ -1,5 +1,6 @@
 //! What is known of a server, and how the catalog and the cache learn of it.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -81,7 +82,7 @@ impl Supervisor {
     fn send_server(&self, definitions: Arc<Definitions>, problems: Vec<Problem>) {
         let server = Arc::new(Server {
             name: self.name.clone(),
-            directory: self.launch.directory.clone(),
+            directory: self.access.directory().map(Path::to_owned),
             definitions: Some(definitions),
         });
         // The catalog outlives the servers; when it is gone, nobody looks any more.

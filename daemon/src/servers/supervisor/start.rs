@@ -8,7 +8,9 @@ use tokio::time::Instant;
 
 use super::{Running, Supervisor};
 use crate::cache::Era;
-use crate::servers::connection::{Connection, Ending, OpenError};
+use crate::config::Access;
+use crate::servers::connection::{Connection, OpenError};
+use crate::servers::far_end::Ending;
 use crate::servers::server_log::ServerLog;
 use crate::servers::{deadline, failure, listing};
 
@@ -58,17 +60,17 @@ impl Supervisor {
         }
     }
 
-    /// Starts the process, and once more in the other era where that may help: a server of one era may end, or answer
-    /// nonsense, when it is spoken to in the other.
+    /// Starts the process or connects, and once more in the other era where that may help: a server of one era may end, or
+    /// answer nonsense, when it is spoken to in the other.
     async fn open(&self, deadline: Instant, log: &ServerLog) -> Result<Connection, Ending> {
-        let mut era = self.remembered_era();
+        let mut era = match self.access {
+            Access::Process(_) => self.remembered_era(),
+            // A probe costs no start there, and what is behind a URL may become another server.
+            Access::Http(_) => None,
+        };
         let mut again = true;
         loop {
-            let launched = self.launcher.launch(&self.launch).map_err(|error| Ending {
-                what: format!("could not be started: {error}"),
-                stderr: String::new(),
-            })?;
-            match Connection::open(launched, era, log, deadline, &self.stopping).await {
+            match self.open_in(era, deadline, log).await {
                 Ok(connection) => return Ok(connection),
                 Err(OpenError {
                     retry: Some(other), ..
@@ -78,6 +80,30 @@ impl Supervisor {
                     log.forget();
                 }
                 Err(OpenError { ending, .. }) => return Err(ending),
+            }
+        }
+    }
+
+    async fn open_in(
+        &self,
+        era: Option<Era>,
+        deadline: Instant,
+        log: &ServerLog,
+    ) -> Result<Connection, OpenError> {
+        match &self.access {
+            Access::Process(launch) => {
+                let launched = self.launcher.launch(launch).map_err(|error| OpenError {
+                    ending: Ending {
+                        stderr: Some(String::new()),
+                        ..Ending::new(format!("could not be started: {error}"))
+                    },
+                    retry: None,
+                })?;
+                Connection::open(launched, era, log, deadline, &self.stopping).await
+            }
+            Access::Http(endpoint) => {
+                let client = Arc::clone(&self.client);
+                Connection::open_http(client, endpoint, era, log, deadline, &self.stopping).await
             }
         }
     }

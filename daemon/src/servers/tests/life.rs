@@ -1,5 +1,6 @@
 //! The life of a server: configured, refreshed, changed, idle, stopped.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::shelf::{Shelf, call, eventually, nothing, options, python, text};
-use crate::config::Transport;
+use crate::config::{HttpConfig, Transport};
 use crate::servers::{CallOptions, CallResult};
 
 #[tokio::test]
@@ -234,9 +235,10 @@ async fn failed_refresh_keeps_the_last_known_definitions() {
 async fn entries_that_can_not_be_started() {
     let mut shelf = Shelf::empty();
     shelf.add("disabled", &[]).disabled = true;
-    shelf.add("http", &[]).transport = Transport::Http {
-        url: "https://example.org/mcp".to_owned(),
-    };
+    shelf.add("http", &[]).transport = Transport::Http(HttpConfig {
+        url: "ftp://example.org/mcp".to_owned(),
+        headers: BTreeMap::new(),
+    });
     let broken = Problem::new(ProblemKind::Configuration, "there is no command");
     shelf.add("invalid", &[]).transport = Transport::Invalid(broken.clone());
     shelf.add("unresolved", &["${NOWHERE_TO_BE_FOUND}"]);
@@ -244,10 +246,10 @@ async fn entries_that_can_not_be_started() {
     shelf.refresh().await;
     let phase = |name: &str| shelf.states[name].phase.clone();
     assert_eq!(phase("disabled"), Phase::Disabled);
-    assert_eq!(
-        phase("http"),
-        Phase::Failed("HTTP servers are not supported yet".to_owned())
-    );
+    let Phase::Failed(why) = phase("http") else {
+        panic!("it can't be reached");
+    };
+    assert!(why.contains("neither http:// nor https://"), "{why}");
     assert_eq!(phase("invalid"), Phase::Failed(broken.message.clone()));
     let Phase::Failed(why) = phase("unresolved") else {
         panic!("it can't have been started");

@@ -21,7 +21,7 @@ use crate::catalog::SourceUpdate;
 use crate::config::{Config, Launch, ServerConfig, StdioConfig, Transport};
 use crate::servers::launcher::{Eventually, Launched, Launcher, Process};
 use crate::servers::{CallOptions, CallResult, Servers};
-use crate::surroundings::{Directories, Surroundings};
+use crate::surroundings::{Directories, Environment, Surroundings};
 
 /// How long a test waits for what should come soon.
 pub(super) const SOON: Duration = Duration::from_secs(20);
@@ -114,17 +114,30 @@ impl Shelf {
         let temporary = tempfile::tempdir().unwrap();
         let directory = temporary.path().to_owned();
         let cache = DefinitionCache::open(&directory.join("cache"), "test").unwrap();
-        Self::over(temporary, directory, cache)
+        Self::over(temporary, directory, cache, std::env::vars_os().collect())
     }
 
-    fn over(temporary: tempfile::TempDir, directory: PathBuf, cache: DefinitionCache) -> Self {
+    /// A shelf without servers whose daemon was given no other variables than these.
+    pub(super) fn in_environment(environment: Environment) -> Self {
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = temporary.path().to_owned();
+        let cache = DefinitionCache::open(&directory.join("cache"), "test").unwrap();
+        Self::over(temporary, directory, cache, environment)
+    }
+
+    fn over(
+        temporary: tempfile::TempDir,
+        directory: PathBuf,
+        cache: DefinitionCache,
+        environment: Environment,
+    ) -> Self {
         let surroundings = Surroundings {
             directories: Directories {
                 cache: directory.join("cache"),
                 state: directory.join("state"),
                 runtime: directory.join("runtime"),
             },
-            environment: std::env::vars_os().collect(),
+            environment,
             executable: PathBuf::from("shelf"),
         };
         let (sender, updates) = mpsc::unbounded_channel();
@@ -155,7 +168,12 @@ impl Shelf {
     pub(super) async fn restarted(self) -> Self {
         self.servers.stop().await;
         let cache = DefinitionCache::open(&self.directory.join("cache"), "test").unwrap();
-        let mut next = Self::over(self._temporary, self.directory, cache);
+        let mut next = Self::over(
+            self._temporary,
+            self.directory,
+            cache,
+            std::env::vars_os().collect(),
+        );
         next.config = self.config;
         next.configure().await;
         next
