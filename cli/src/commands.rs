@@ -11,6 +11,7 @@ mod mirror;
 mod mount;
 mod search;
 mod serve;
+mod servers;
 mod show;
 mod sources;
 mod status;
@@ -53,6 +54,7 @@ enum Command {
     Unmount(unmount::Arguments),
     Mirror(mirror::Arguments),
     Status(status::Arguments),
+    Servers(servers::Arguments),
     Search(search::Arguments),
     List(list::Arguments),
     Show(show::Arguments),
@@ -93,6 +95,7 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::Unmount(arguments) => unmount::run(&arguments, environment, ui),
         Command::Mirror(arguments) => mirror::run(&arguments, environment, ui),
         Command::Status(arguments) => status::run(&arguments, environment, ui),
+        Command::Servers(arguments) => servers::run(&arguments, environment, ui),
         Command::Search(arguments) => search::run(&arguments, environment, ui),
         Command::List(arguments) => list::run(&arguments, environment, ui),
         Command::Show(arguments) => show::run(&arguments, environment, ui),

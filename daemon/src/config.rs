@@ -13,6 +13,8 @@
 //! start-timeout = "2m"           # until its tools are listed
 //! timeout = "10m"                # for one call
 //! idle = "10m"                   # stopped after so long without a call, or "never"
+//! share = "all"                  # or "session": each session has an instance of its own
+//! restart = "on-call"            # what starts it after a failure; "never": only `shelf servers restart`
 //!
 //! [discovery]                    # of skills, below each directory
 //! depth = 6
@@ -49,6 +51,7 @@ mod entry;
 mod expansion;
 mod file;
 mod jsonc;
+mod life;
 mod node;
 mod reader;
 mod words;
@@ -67,6 +70,7 @@ use skills::search::SearchOptions;
 
 pub use self::endpoint::{Endpoint, HttpConfig};
 use self::expansion::Expansion;
+pub use self::life::{Restart, Share};
 use self::node::Fault;
 use crate::access_log::LogOptions;
 use crate::surroundings::Environment;
@@ -130,6 +134,10 @@ pub struct ServerConfig {
     pub timeout: Duration,
     /// After how long without a call it is stopped (`idle`); `None` is never.
     pub idle: Option<Duration>,
+    /// Who shares one instance of it (`share`).
+    pub share: Share,
+    /// What becomes of it when it failed (`restart`).
+    pub restart: Restart,
     /// The line of the entry, counted from 1.
     pub line: u32,
 }

@@ -170,6 +170,9 @@ fn perform(
     if let Some(problem) = &reply.unchecked {
         ui.warning(&format!("the arguments were not checked: {problem}"));
     }
+    if let Some(why) = &reply.state_lost {
+        ui.warning(why);
+    }
     if reply.is_error && arguments.format == Some(ErrorFormat::Xml) {
         let said = output::own_error(&Content::read(&reply)?, &reply);
         return Err(Problem::new(ProblemKind::ToolError, said).into());

@@ -54,6 +54,7 @@ pub(super) async fn call(
         is_error: result.is_error,
         result: result.raw,
         unchecked,
+        state_lost: result.state_lost,
     })
 }
 
@@ -88,6 +89,7 @@ async fn attempt(
         timeout: asked.timeout_ms.map(Duration::from_millis),
         cancelled: request.cancelled.clone(),
         progress: Some(progress),
+        session: request.caller.session.clone(),
     };
     let running = context
         .servers

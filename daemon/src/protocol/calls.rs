@@ -30,4 +30,7 @@ pub struct CallReply {
     /// Why the arguments were sent without having been checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchecked: Option<Problem>,
+    /// Why what this session did at the server before is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_lost: Option<String>,
 }

@@ -198,6 +198,7 @@ mod tests {
             is_error: false,
             result: RawValue::from_string(json.to_owned()).unwrap(),
             unchecked: None,
+            state_lost: None,
         };
         Content::read(&reply).unwrap()
     }

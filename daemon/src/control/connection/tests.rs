@@ -80,6 +80,7 @@ impl Service for Scripted {
             is_error: false,
             result: RawValue::from_string(result).unwrap(),
             unchecked: None,
+            state_lost: None,
         })
     }
 }

@@ -249,6 +249,7 @@ impl Connection for FakeConnection {
             is_error,
             result: RawValue::from_string(result.to_owned()).unwrap(),
             unchecked: None,
+            state_lost: None,
         })
     }
 }

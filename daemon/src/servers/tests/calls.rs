@@ -104,6 +104,7 @@ async fn calls_are_cancelled_at_the_server() {
         timeout: None,
         cancelled: token.clone(),
         progress: Some(progress),
+        session: String::new(),
     };
     let running = call(&shelf.servers, "sleep", json!({"seconds": 60}), interrupted);
     let (problem, ()) = tokio::join!(running, async {
