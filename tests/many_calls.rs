@@ -16,7 +16,7 @@ use skills::problem::ProblemKind;
 use crate::support::needs::lacks_program;
 use crate::support::processes::signal;
 use crate::support::shelf::Shelf;
-use crate::support::{SHELF, wait_for, wait_until};
+use crate::support::{DEADLINE, INTERVAL, SHELF, wait_for, wait_until};
 
 const SERVERS: usize = 5;
 /// How many callers there are; each has a connection of its own.
@@ -87,7 +87,7 @@ fn kill_them(root: &Path, done: &AtomicBool) -> usize {
                 seen[number] = calls;
             }
         }
-        thread::yield_now();
+        thread::sleep(INTERVAL);
     }
     killed.len()
 }
@@ -118,7 +118,7 @@ fn a_thousand_calls_at_once_each_have_one_end_while_servers_are_killed() {
                     version: env!("CARGO_PKG_VERSION").to_owned(),
                     session: Some(format!("caller-{caller}")),
                 };
-                let mut client = Client::connect(&socket, &identity).unwrap();
+                let mut client = Client::connect_within(&socket, &identity, 4 * DEADLINE).unwrap();
                 at_once.wait();
                 let call = |round| call(&mut client, caller, round);
                 (0..ROUNDS).map(call).collect::<Vec<_>>()
@@ -220,7 +220,10 @@ fn the_commands_of_many_end_as_they_should_when_their_server_is_killed() {
         let mut command = shelf.command(SHELF);
         command.args(["call", "s0/sleep", "--seconds", "600"]);
         let command = command.stdout(std::process::Stdio::piped());
-        command.stderr(std::process::Stdio::piped()).spawn().unwrap()
+        command
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap()
     });
     let started: Vec<_> = started.collect();
     let calls = shelf.path("s0.calls");
@@ -238,6 +241,9 @@ fn the_commands_of_many_end_as_they_should_when_their_server_is_killed() {
     assert_eq!(lines(&calls).len(), COMMANDS + 1);
     assert_eq!(shelf.call(&["s1/echo", "--text", "x"]), "x");
     assert_eq!(shelf.call(&["s0/echo", "--text", "x"]), "x");
-    assert_eq!(shelf.log(&["--event", "call"]).len(), SERVERS + COMMANDS + 2);
+    assert_eq!(
+        shelf.log(&["--event", "call"]).len(),
+        SERVERS + COMMANDS + 2
+    );
     shelf.run(&["unmount", "mount"]).succeeds();
 }

@@ -34,7 +34,12 @@ fn servers(shelf: &Shelf) -> Vec<Value> {
 /// A call in a session.
 fn call_in(shelf: &Shelf, session: &str, words: &[&str]) -> Finished {
     let mut command = shelf.command(SHELF);
-    Finished::of(command.env("SHELF_SESSION", session).arg("call").args(words))
+    Finished::of(
+        command
+            .env("SHELF_SESSION", session)
+            .arg("call")
+            .args(words),
+    )
 }
 
 fn pid(shelf: &Shelf) -> i32 {
@@ -68,7 +73,10 @@ fn servers_are_listed_with_what_they_are_and_did() {
     }
     let shelf = shelf();
     let cold = &servers(&shelf)[0];
-    assert_eq!((&cold["name"], &cold["state"]), (&json!("fake"), &json!("cold")));
+    assert_eq!(
+        (&cold["name"], &cold["state"]),
+        (&json!("fake"), &json!("cold"))
+    );
     assert_eq!((&cold["pid"], &cold["calls"]), (&Value::Null, &json!(0)));
     let running = pid(&shelf);
     shelf.run(&["call", "fake/fail"]).fails(1);
@@ -78,9 +86,16 @@ fn servers_are_listed_with_what_they_are_and_did() {
     assert_eq!(ready["calls"], 2);
     let memory = ready["memory"].as_u64().unwrap();
     assert!((1 << 20..1 << 30).contains(&memory), "{memory}");
-    assert_eq!(ready["last_error"], Value::Null, "a tool's error is none of the server");
+    assert_eq!(
+        ready["last_error"],
+        Value::Null,
+        "a tool's error is none of the server"
+    );
     let table = shelf.run(&["servers"]).succeeds();
-    assert!(table.contains("SERVER") && table.contains(&running.to_string()), "{table}");
+    assert!(
+        table.contains("SERVER") && table.contains(&running.to_string()),
+        "{table}"
+    );
     end(&shelf);
     let ended = shelf.run(&["servers"]).fails(6);
     assert!(ended.contains("error:"), "{ended}");
@@ -98,10 +113,16 @@ fn a_killed_server_fails_its_calls_and_the_next_says_what_is_gone() {
     let waiting = long_call(&shelf);
     signal(first, Signal::KILL);
     let complaint = failed(waiting, 4);
-    assert!(complaint.contains("the server broke off: ended by itself"), "{complaint}");
+    assert!(
+        complaint.contains("the server broke off: ended by itself"),
+        "{complaint}"
+    );
 
     let error = &servers(&shelf)[0]["last_error"]["message"];
-    assert!(error.as_str().unwrap().contains("ended by itself"), "{error}");
+    assert!(
+        error.as_str().unwrap().contains("ended by itself"),
+        "{error}"
+    );
     let again = call_in(&shelf, "mine", &["fake/pid"]);
     let (said, second) = (again.stderr.clone(), again.succeeds());
     assert_ne!(second.trim(), first.to_string());
@@ -110,7 +131,11 @@ fn a_killed_server_fails_its_calls_and_the_next_says_what_is_gone() {
     // Once, and only to who had been there.
     assert_eq!(call_in(&shelf, "mine", &["fake/pid"]).stderr, "");
     assert_eq!(call_in(&shelf, "new", &["fake/pid"]).stderr, "");
-    assert_eq!(servers(&shelf)[0]["starts"], 3, "listed, started, started again");
+    assert_eq!(
+        servers(&shelf)[0]["starts"],
+        3,
+        "listed, started, started again"
+    );
     end(&shelf);
 }
 
@@ -126,7 +151,12 @@ fn a_server_that_hangs_times_out_and_can_be_restarted() {
     let late = late.fails(124);
     assert!(late.contains("timed out"), "{late}");
     let restarted = shelf.run(&["servers", "restart", "fake"]);
-    assert_eq!((restarted.code, &*restarted.stdout), (0, ""), "{}", restarted.stderr);
+    assert_eq!(
+        (restarted.code, &*restarted.stdout),
+        (0, ""),
+        "{}",
+        restarted.stderr
+    );
     assert!(!fs::exists(format!("/proc/{hanging}")).unwrap());
     assert_eq!(shelf.call(&["fake/echo", "--text", "x"]), "x");
     end(&shelf);
@@ -170,13 +200,20 @@ fn a_server_that_does_not_start_is_left_alone_for_a_while() {
         // The first pause is over soon, and then it is tried again.
         let _ = shelf.run(&["call", "bad/echo", "--text", "x"]);
         let state = &servers(&shelf)[0]["reason"];
-        state.as_str().unwrap().contains("failed 2 times, next try not before")
+        state
+            .as_str()
+            .unwrap()
+            .contains("failed 2 times, next try not before")
     });
     let status = fs::read_to_string(shelf.mounted("mcp/bad/STATUS")).unwrap();
     assert!(status.contains("no licence"), "{status}");
     let starts = shelf.starts("starts");
     assert!(restart().contains("no licence"));
-    assert_eq!(shelf.starts("starts"), starts + 1, "a restart does not wait");
+    assert_eq!(
+        shelf.starts("starts"),
+        starts + 1,
+        "a restart does not wait"
+    );
 
     let lost = shelf.run(&["servers", "restart", "lost"]).fails(4);
     let place = shelf.path("nowhere");
@@ -261,7 +298,10 @@ fn servers_have_as_many_descriptors_as_without_a_shelf() {
         let text = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
         let line = text.lines().find(|line| line.starts_with("Max open files"));
         let mut words = line.unwrap()["Max open files".len()..].split_whitespace();
-        (words.next().unwrap().to_owned(), words.next().unwrap().to_owned())
+        (
+            words.next().unwrap().to_owned(),
+            words.next().unwrap().to_owned(),
+        )
     };
     let mirror = "ulimit -Sn 200; exec shelf mirror mount --config mcp.json --skills skills";
     shelf.shell(mirror).succeeds();

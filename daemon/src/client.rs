@@ -19,9 +19,9 @@ use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::protocol::{
-    self, Answer, Call, CallReply, ChangeList, Changes, Control, Describe, Description, ErrorObject,
-    Evaluate, Evaluation, Hello, ListFilter, Listing, Load, Loaded, Message, Nothing, Overview,
-    PayloadFile, Progress, Search, ServerReports, Status, Welcome, method,
+    self, Answer, Call, CallReply, ChangeList, Changes, Control, Describe, Description,
+    ErrorObject, Evaluate, Evaluation, Hello, ListFilter, Listing, Load, Loaded, Message, Nothing,
+    Overview, PayloadFile, Progress, Search, ServerReports, Status, Welcome, method,
 };
 use link::{Link, Received};
 

@@ -67,7 +67,10 @@ pub(crate) fn tree(guard: u32) -> Tree {
         server: below
             .first()
             .and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok()),
-        memory: below.iter().filter_map(|pid| processes::resident(*pid)).sum(),
+        memory: below
+            .iter()
+            .filter_map(|pid| processes::resident(*pid))
+            .sum(),
     }
 }
 

@@ -42,8 +42,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::http::SharedClient;
 use self::launcher::{GuardLauncher, Launcher};
-pub(crate) use self::report::Report;
 use self::member::{Member, Shared, stop_all};
+pub(crate) use self::report::Report;
 use self::supervisor::Message;
 use crate::cache::DefinitionCache;
 use crate::catalog::{SourceUpdate, Updates};
@@ -207,6 +207,18 @@ impl Servers {
             }
         }
         tasks.join_all().await;
+    }
+
+    /// Asks a server for its tools that failed when it was asked last, unless that was just now. `None` when it can't be started
+    /// at all.
+    pub(crate) async fn ask_again(&self, server: &ServerName) -> Option<Result<(), Problem>> {
+        let inbox = match self.members().get(server)? {
+            Member::Supervised(server) => server.handle.inbox.clone(),
+            Member::Unavailable(_) => return None,
+        };
+        let (done, asked) = oneshot::channel();
+        inbox.send(Message::Refresh(done)).ok()?;
+        asked.await.ok()
     }
 
     /// Calls a tool, starting its server when it does not run.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use skills::entry_id::ServerName;
 
 use super::endpoint::{self, HttpConfig};
+use super::life::{Restart, Share};
 use super::node::{Fault, Node};
 use super::reader::unknown_key;
-use super::life::{Restart, Share};
 use super::{IDLE, START_TIMEOUT, ServerConfig, StdioConfig, TIMEOUT, Transport, duration};
 
 /// Whether an entry is switched off, however faulty the rest of it may be.

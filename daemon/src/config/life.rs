@@ -46,8 +46,14 @@ fn choose<T: Copy>(node: Node<'_>, what: &str, names: &[(&str, T)]) -> Result<T,
     let text = node.text(what)?;
     let found = names.iter().find(|(name, _)| *name == text);
     found.map(|(_, value)| *value).ok_or_else(|| {
-        let known: Vec<_> = names.iter().map(|(name, _)| format!("\"{name}\"")).collect();
-        Fault::new(node.line(), format!("{what} can't be \"{}\"", text.escape_debug()))
-            .hint(format!("write {}", known.join(" or ")))
+        let known: Vec<_> = names
+            .iter()
+            .map(|(name, _)| format!("\"{name}\""))
+            .collect();
+        Fault::new(
+            node.line(),
+            format!("{what} can't be \"{}\"", text.escape_debug()),
+        )
+        .hint(format!("write {}", known.join(" or ")))
     })
 }

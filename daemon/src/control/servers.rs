@@ -39,7 +39,10 @@ pub(super) async fn report(
     };
     let mut servers = Vec::new();
     for (name, (_, state)) in &snapshot.sources.servers {
-        let mut of_it = reports.iter().filter(|report| report.server == *name).peekable();
+        let mut of_it = reports
+            .iter()
+            .filter(|report| report.server == *name)
+            .peekable();
         if of_it.peek().is_none() {
             servers.push(unavailable(name.to_string(), state));
         }

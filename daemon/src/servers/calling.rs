@@ -81,7 +81,10 @@ impl Call {
                 Err(error) => Err(self.failed(error)),
             };
             return match outcome {
-                Ok(result) => Ok(CallResult { state_lost, ..result }),
+                Ok(result) => Ok(CallResult {
+                    state_lost,
+                    ..result
+                }),
                 Err(problem) => Err(state_lost.into_iter().fold(problem, with_hint)),
             };
         }

@@ -78,7 +78,10 @@ impl Instances {
             Some(_) => History::after_end(&session, EVICTED),
             None => History::default(),
         };
-        let (handle, task) = self.pattern.for_session(self.log_path(place), history).spawn(None);
+        let (handle, task) = self
+            .pattern
+            .for_session(self.log_path(place), history)
+            .spawn(None);
         let instance = Instance {
             place,
             handle: handle.clone(),

@@ -12,11 +12,11 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::http::SharedClient;
-use super::launcher::Launcher;
 use super::handle::{Attempt, Handle};
 use super::history::History;
+use super::http::SharedClient;
 use super::instances::Instances;
+use super::launcher::Launcher;
 use super::supervisor::{Backoff, Known, Role, Settings, Supervisor};
 use super::{connection, failure};
 use crate::cache::{Cached, DefinitionCache, Freshness};

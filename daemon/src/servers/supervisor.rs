@@ -104,7 +104,7 @@ struct Running {
     /// When they were listed last.
     listed: Instant,
     /// Who waits for the next listing.
-    refreshers: Vec<oneshot::Sender<()>>,
+    refreshers: Vec<oneshot::Sender<Result<(), Problem>>>,
 }
 
 enum Event {
@@ -266,7 +266,7 @@ impl Supervisor {
                     }
                 }
                 for done in running.refreshers.drain(..) {
-                    let _ = done.send(());
+                    let _ = done.send(Ok(()));
                 }
             }
             Event::UseChanged => {
@@ -285,7 +285,12 @@ impl Supervisor {
             let summary = failure::summary(ending);
             self.history.ended(format!("it {}", ending.what));
             self.history.failed(summary.clone());
-            self.backoff.crashed(failure::of_ending(&self.name, "it ", ending, &self.log_path));
+            self.backoff.crashed(failure::of_ending(
+                &self.name,
+                "it ",
+                ending,
+                &self.log_path,
+            ));
             let outlook = self.backoff.outlook(self.settings.borrow().restart);
             self.say(Phase::Failed(summary + &outlook), self.state.stale);
         }

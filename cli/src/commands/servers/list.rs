@@ -11,7 +11,15 @@ use crate::selection::Which;
 use crate::ui::Ui;
 
 /// What stands above the columns.
-const TITLES: [&str; 7] = ["SERVER", "STATE", "PID", "MEMORY", "CALLS", "STARTS", "LAST ERROR"];
+const TITLES: [&str; 7] = [
+    "SERVER",
+    "STATE",
+    "PID",
+    "MEMORY",
+    "CALLS",
+    "STARTS",
+    "LAST ERROR",
+];
 /// How wide a name may make its column; a longer one sticks out of it.
 const WIDEST: usize = 40;
 
@@ -46,7 +54,10 @@ fn table(reports: &ServerReports, zone: &TimeZone) -> String {
     rows.extend(reports.servers.iter().map(|report| row(report, zone)));
     let widths: [usize; TITLES.len()] = std::array::from_fn(|column| {
         let widths = rows.iter().map(|row| row[column].chars().count());
-        widths.filter(|&width| width <= WIDEST).max().unwrap_or_default()
+        widths
+            .filter(|&width| width <= WIDEST)
+            .max()
+            .unwrap_or_default()
     });
     let mut text = String::new();
     for row in &rows {
@@ -84,8 +95,11 @@ fn row(report: &ServerReport, zone: &TimeZone) -> [String; TITLES.len()] {
     };
     let error = match (&report.reason, &report.last_error) {
         (reason, Some(error)) => {
-            let time = error.time.to_zoned(zone.clone()).strftime("%m-%d %H:%M:%S");
-            format!("{time} {}", one_line(reason.as_ref().unwrap_or(&error.message)))
+            let time = zone.to_datetime(error.time).strftime("%m-%d %H:%M:%S");
+            format!(
+                "{time} {}",
+                one_line(reason.as_ref().unwrap_or(&error.message))
+            )
         }
         (Some(reason), None) => one_line(reason),
         (None, None) => String::new(),
@@ -96,7 +110,11 @@ fn row(report: &ServerReport, zone: &TimeZone) -> [String; TITLES.len()] {
         state.to_owned(),
         or_dash(report.pid.map(|pid| pid.to_string())),
         // Whole mebibytes say enough.
-        or_dash(report.memory.map(|bytes| format!("{} MiB", bytes / (1024 * 1024)))),
+        or_dash(
+            report
+                .memory
+                .map(|bytes| format!("{} MiB", bytes / (1024 * 1024))),
+        ),
         calls,
         report.starts.to_string(),
         error,
@@ -155,6 +173,6 @@ mod tests {
             },
             report("off", ServerPhase::Disabled),
         ];
-        insta::assert_snapshot!(table(&ServerReports { servers }, &TimeZone::UTC), @"");
+        insta::assert_snapshot!(table(&ServerReports { servers }, &TimeZone::UTC));
     }
 }

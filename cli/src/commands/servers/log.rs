@@ -72,11 +72,16 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
 /// The files that may be meant. A daemon knows its own; without one they are looked for in every place.
 fn candidates(arguments: &Arguments, environment: &Environment) -> Result<Vec<PathBuf>, Problem> {
     let wanted = arguments.server.as_str();
-    let running = arguments.which.connect_if_running(environment, None, ANSWER)?;
+    let running = arguments
+        .which
+        .connect_if_running(environment, None, ANSWER)?;
     if let Some(mut client) = running {
         let reports = client.servers()?.servers;
         let of_it = reports.iter().filter(|report| report.name == wanted);
-        let logs: Vec<_> = of_it.clone().filter_map(|report| report.log.clone()).collect();
+        let logs: Vec<_> = of_it
+            .clone()
+            .filter_map(|report| report.log.clone())
+            .collect();
         if of_it.count() > 0 {
             return Ok(logs);
         }
@@ -91,7 +96,10 @@ fn candidates(arguments: &Arguments, environment: &Environment) -> Result<Vec<Pa
             names => format!("the servers are {}", names.join(", ")),
         }));
     }
-    Ok(kept(&environment.directories()?.state.join("servers"), wanted))
+    Ok(kept(
+        &environment.directories()?.state.join("servers"),
+        wanted,
+    ))
 }
 
 /// The logs that are kept of a server, whoever wrote them: its own and those of single sessions' instances.
@@ -120,7 +128,9 @@ fn newest(paths: Vec<PathBuf>) -> Option<PathBuf> {
         let time = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         Some((metadata.len() > 0, time))
     };
-    let known = paths.into_iter().filter_map(|path| Some((written(&path)?, path)));
+    let known = paths
+        .into_iter()
+        .filter_map(|path| Some((written(&path)?, path)));
     known.max().map(|(_, path)| path)
 }
 

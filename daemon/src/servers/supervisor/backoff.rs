@@ -77,9 +77,13 @@ impl Backoff {
             (Restart::OnCall, Some(next)) if self.failures > 1 => {
                 let left = next.saturating_duration_since(Instant::now());
                 let then = jiff::Timestamp::try_from(SystemTime::now() + left);
-                let then = then.map_or_else(|_| String::new(), |then| {
-                    then.strftime(", next try not before %H:%M:%S UTC").to_string()
-                });
+                let then = then.map_or_else(
+                    |_| String::new(),
+                    |then| {
+                        then.strftime(", next try not before %H:%M:%S UTC")
+                            .to_string()
+                    },
+                );
                 format!("; {}{then}", times(self.failures))
             }
             (Restart::OnCall, _) => String::new(),
@@ -137,9 +141,21 @@ mod tests {
             "the server failed 4 times, next try in 8 s; the last time: it exited with 3"
         );
         assert!(refusal.hint.unwrap().contains("shelf servers restart s"));
-        assert!(backoff.refusal(&name, Restart::OnCall, after(7_999)).is_some());
-        assert!(backoff.refusal(&name, Restart::OnCall, after(8_001)).is_none());
-        assert!(backoff.refusal(&name, Restart::Never, after(8_001)).is_some());
+        assert!(
+            backoff
+                .refusal(&name, Restart::OnCall, after(7_999))
+                .is_some()
+        );
+        assert!(
+            backoff
+                .refusal(&name, Restart::OnCall, after(8_001))
+                .is_none()
+        );
+        assert!(
+            backoff
+                .refusal(&name, Restart::Never, after(8_001))
+                .is_some()
+        );
         backoff.reset();
         assert!(backoff.refusal(&name, Restart::Never, now).is_none());
     }
@@ -152,7 +168,10 @@ mod tests {
         let now = Instant::now();
         assert!(backoff.refusal(&name, Restart::OnCall, now).is_none());
         let refusal = backoff.refusal(&name, Restart::Never, now).unwrap();
-        assert!(refusal.message.contains("is not started again"), "{refusal}");
+        assert!(
+            refusal.message.contains("is not started again"),
+            "{refusal}"
+        );
         assert_eq!(backoff.outlook(Restart::OnCall), "");
     }
 }

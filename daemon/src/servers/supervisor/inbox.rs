@@ -13,7 +13,7 @@ pub(in crate::servers) enum Message {
     /// Lend the connection, started if need be.
     Acquire(oneshot::Sender<Result<Lease, Problem>>),
     /// List the tools, started if need be, and stop again when nobody calls.
-    Refresh(oneshot::Sender<()>),
+    Refresh(oneshot::Sender<Result<(), Problem>>),
     /// Stop it, calls under way or not.
     Stop {
         /// Whether it may be started at once, whatever failed before.
@@ -57,7 +57,7 @@ impl Inbox {
         while let Ok(message) = self.messages.try_recv() {
             match message {
                 Message::Acquire(ready) => drop(ready.send(Err(problem.clone()))),
-                Message::Refresh(done) => drop(done.send(())),
+                Message::Refresh(done) => drop(done.send(Err(problem.clone()))),
                 Message::Stop { .. } | Message::Restart(_) => self.kept.push_back(message),
             }
         }

@@ -17,7 +17,11 @@ pub(in crate::servers) struct Lease {
 
 impl Lease {
     /// Lends it, and counts.
-    pub(super) fn new(connection: &Arc<Connection>, start: u64, in_use: &watch::Sender<usize>) -> Self {
+    pub(super) fn new(
+        connection: &Arc<Connection>,
+        start: u64,
+        in_use: &watch::Sender<usize>,
+    ) -> Self {
         in_use.send_modify(|calls| *calls += 1);
         Self {
             connection: Arc::clone(connection),

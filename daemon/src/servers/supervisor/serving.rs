@@ -41,10 +41,11 @@ impl Supervisor {
                     running.relist_now();
                 }
                 None => {
-                    if self.start_for(running, inbox).await.is_ok() && inbox.is_empty() {
+                    let started = self.start_for(running, inbox).await;
+                    if inbox.is_empty() {
                         self.stop(running, "it was only listed").await;
                     }
-                    let _ = done.send(());
+                    let _ = done.send(started);
                 }
             },
             Message::Stop { afresh, done } => {

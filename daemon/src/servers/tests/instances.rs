@@ -119,7 +119,13 @@ async fn restart_and_stop_are_for_every_instance() {
     assert!(lost.unwrap().contains("restarted on demand"));
     shelf.servers.stop_one(&name).await.unwrap();
     assert!(!Path::new(&format!("/proc/{second}")).exists());
-    assert!(shelf.servers.reports().iter().all(|one| !one.standing.runs()));
+    assert!(
+        shelf
+            .servers
+            .reports()
+            .iter()
+            .all(|one| !one.standing.runs())
+    );
 }
 
 #[tokio::test]
@@ -139,16 +145,26 @@ async fn there_are_no_more_than_so_many() {
     // Those who are there have theirs all the same.
     assert!(instances.of("3").is_ok());
     for (number, handle) in held.iter().enumerate().rev() {
-        handle.history.called(&number.to_string(), handle.history.started());
+        handle
+            .history
+            .called(&number.to_string(), handle.history.started());
     }
     drop(held);
     // The one that was called longest ago makes room: the last.
     let last = (MAX_INSTANCES - 1).to_string();
     let new = instances.of("one more").unwrap();
-    assert!(logs.contains(&new.log_path), "the number of logs is bounded");
+    assert!(
+        logs.contains(&new.log_path),
+        "the number of logs is bounded"
+    );
     assert_eq!(new.history.lost("one more", 9), None);
     assert_eq!(instances.all().len(), MAX_INSTANCES);
-    assert!(instances.all().iter().all(|(session, _)| **session != *last));
+    assert!(
+        instances
+            .all()
+            .iter()
+            .all(|(session, _)| **session != *last)
+    );
     let back = instances.of(&last).unwrap();
     let lost = back.history.lost(&last, back.history.started());
     assert!(lost.unwrap().contains("make room"));

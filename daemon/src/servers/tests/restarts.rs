@@ -34,7 +34,10 @@ async fn failing_starts_are_not_repeated_at_once() {
     let again = shelf.call("echo", nothing()).await.unwrap_err();
     // Told how often and until when, and still why.
     assert_eq!(again.kind, ProblemKind::Server);
-    assert!(again.message.contains("failed once, next try in 1 s"), "{again}");
+    assert!(
+        again.message.contains("failed once, next try in 1 s"),
+        "{again}"
+    );
     assert!(again.message.contains("no licence"), "{again}");
     let hint = again.hint.unwrap();
     assert!(hint.contains("shelf servers restart fake"), "{hint}");
@@ -49,7 +52,11 @@ async fn failing_starts_are_not_repeated_at_once() {
     })
     .await;
     shelf
-        .until(|shelf| shelf.failure().contains("failed 2 times, next try not before "))
+        .until(|shelf| {
+            shelf
+                .failure()
+                .contains("failed 2 times, next try not before ")
+        })
         .await;
     let failed = shelf.servers.restart(&fake()).await.unwrap_err();
     assert!(failed.message.contains("no licence"), "{failed}");
@@ -84,13 +91,19 @@ async fn a_server_that_is_not_to_be_started_again_is_not() {
     let mut shelf = Shelf::empty();
     shelf.add("fake", &[]).restart = Restart::Never;
     shelf.configure().await;
-    shelf.call("crash", json!({"text": "boom"})).await.unwrap_err();
+    shelf
+        .call("crash", json!({"text": "boom"}))
+        .await
+        .unwrap_err();
     shelf
         .until(|shelf| matches!(shelf.phase(), Phase::Failed(_)))
         .await;
     assert!(shelf.failure().contains("not started again"));
     let refused = shelf.call("echo", nothing()).await.unwrap_err();
-    assert!(refused.message.contains("is not started again"), "{refused}");
+    assert!(
+        refused.message.contains("is not started again"),
+        "{refused}"
+    );
     assert!(refused.message.contains("boom"), "{refused}");
     assert_eq!(shelf.starts("fake"), 1);
     shelf.servers.restart(&fake()).await.unwrap();
@@ -107,15 +120,30 @@ async fn who_had_something_at_an_earlier_start_is_told_once_that_it_is_gone() {
         return;
     }
     let mut shelf = Shelf::with(&[]).await;
-    assert_eq!(call_in(&shelf, "mine", "echo").await.unwrap().state_lost, None);
-    assert_eq!(call_in(&shelf, "mine", "echo").await.unwrap().state_lost, None);
+    assert_eq!(
+        call_in(&shelf, "mine", "echo").await.unwrap().state_lost,
+        None
+    );
+    assert_eq!(
+        call_in(&shelf, "mine", "echo").await.unwrap().state_lost,
+        None
+    );
     call_in(&shelf, "other", "crash").await.unwrap_err();
     let lost = call_in(&shelf, "mine", "echo").await.unwrap().state_lost;
     let lost = lost.unwrap();
-    assert!(lost.contains("it ended by itself (exit status: 5)"), "{lost}");
+    assert!(
+        lost.contains("it ended by itself (exit status: 5)"),
+        "{lost}"
+    );
     assert!(lost.contains("earlier state is gone"), "{lost}");
-    assert_eq!(call_in(&shelf, "mine", "echo").await.unwrap().state_lost, None);
-    assert_eq!(call_in(&shelf, "new", "echo").await.unwrap().state_lost, None);
+    assert_eq!(
+        call_in(&shelf, "mine", "echo").await.unwrap().state_lost,
+        None
+    );
+    assert_eq!(
+        call_in(&shelf, "new", "echo").await.unwrap().state_lost,
+        None
+    );
     // One that fails says it, too.
     let failed = call_in(&shelf, "other", "refuse").await.unwrap_err();
     let hint = failed.hint.unwrap();
@@ -128,7 +156,10 @@ async fn who_had_something_at_an_earlier_start_is_told_once_that_it_is_gone() {
     shelf.add("fake", &["--tools", "1"]);
     shelf.configure().await;
     let lost = call_in(&shelf, "mine", "echo").await.unwrap().state_lost;
-    assert!(lost.unwrap().contains("its entry in the configuration changed"));
+    assert!(
+        lost.unwrap()
+            .contains("its entry in the configuration changed")
+    );
 }
 
 #[tokio::test]
@@ -143,7 +174,10 @@ async fn stop_ends_a_start_and_calls_under_way() {
     shelf.servers.stop_one(&fake()).await.unwrap();
     let stopped = waiting.await.unwrap().unwrap_err();
     assert_eq!(stopped.kind, ProblemKind::Server);
-    assert!(stopped.message.contains("was stopped while it started"), "{stopped}");
+    assert!(
+        stopped.message.contains("was stopped while it started"),
+        "{stopped}"
+    );
     shelf.until_phase(Phase::Cold).await;
 
     shelf.add("fake", &[]);
@@ -171,7 +205,10 @@ async fn a_server_is_reported_with_what_it_went_through() {
     assert_eq!((cold.standing.calls, cold.standing.starts), (0, 0));
     assert!(!cold.standing.runs());
     shelf.text("echo", json!({"text": "x"})).await;
-    shelf.call("crash", json!({"text": "boom"})).await.unwrap_err();
+    shelf
+        .call("crash", json!({"text": "boom"}))
+        .await
+        .unwrap_err();
     shelf.text("echo", json!({"text": "x"})).await;
     let report = &shelf.servers.reports()[0];
     assert_eq!((report.standing.calls, report.standing.starts), (3, 2));
