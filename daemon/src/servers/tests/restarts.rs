@@ -31,6 +31,8 @@ async fn failing_starts_are_not_repeated_at_once() {
     let mut shelf = Shelf::with(&["--exit-at-once", "no licence"]).await;
     let first = shelf.call("echo", nothing()).await.unwrap_err();
     assert!(first.message.contains("no licence"), "{first}");
+    // Twice: it may be a server of the other era.
+    let once = shelf.starts("fake");
     let again = shelf.call("echo", nothing()).await.unwrap_err();
     // Told how often and until when, and still why.
     assert_eq!(again.kind, ProblemKind::Server);
@@ -41,14 +43,14 @@ async fn failing_starts_are_not_repeated_at_once() {
     assert!(again.message.contains("no licence"), "{again}");
     let hint = again.hint.unwrap();
     assert!(hint.contains("shelf servers restart fake"), "{hint}");
-    assert_eq!(shelf.starts("fake"), 1, "it was tried once");
+    assert_eq!(shelf.starts("fake"), once);
     // A refresh is no reason either.
     shelf.refresh().await;
-    assert_eq!(shelf.starts("fake"), 1);
+    assert_eq!(shelf.starts("fake"), once);
 
     eventually(async || {
         let _ = shelf.call("echo", nothing()).await;
-        shelf.starts("fake") == 2
+        shelf.starts("fake") > once
     })
     .await;
     shelf
@@ -58,9 +60,10 @@ async fn failing_starts_are_not_repeated_at_once() {
                 .contains("failed 2 times, next try not before ")
         })
         .await;
+    let twice = shelf.starts("fake");
     let failed = shelf.servers.restart(&fake()).await.unwrap_err();
     assert!(failed.message.contains("no licence"), "{failed}");
-    assert_eq!(shelf.starts("fake"), 3, "a restart does not wait");
+    assert!(shelf.starts("fake") > twice, "a restart does not wait");
     let after = shelf.call("echo", nothing()).await.unwrap_err();
     assert!(after.message.contains("failed once"), "{after}");
 }
