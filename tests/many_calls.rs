@@ -182,14 +182,17 @@ fn a_thousand_calls_at_once_each_have_one_end_while_servers_are_killed() {
     shelf.run(&["unmount", "mount"]).succeeds();
 }
 
-/// One call, of which no other has the same words: every other one takes a while, so that calls are under way at every moment.
+/// One call, of which no other has the same arguments: every other one takes a while, so that calls are under way at every moment.
 fn call(client: &mut Client, caller: usize, round: usize) -> Result<(), ProblemKind> {
     let words = format!("{caller} {round}");
     let (tool, arguments, answer) = if caller % 2 == 0 {
         let arguments = json!({ "text": words });
         ("echo", arguments, words.as_str())
     } else {
-        ("sleep", json!({ "seconds": 0.3, "words": words }), "slept")
+        // The fraction tells it from the others.
+        let number = u32::try_from(caller * ROUNDS + round).unwrap();
+        let seconds = 0.3 + f64::from(number) / 1e7;
+        ("sleep", json!({ "seconds": seconds }), "slept")
     };
     let Value::Object(arguments) = arguments else {
         unreachable!("it is one");

@@ -24,12 +24,12 @@ pub(crate) struct Arguments {
     action: Option<Action>,
 
     #[command(flatten)]
-    list: list::Arguments,
+    list: list::Options,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    List(list::Arguments),
+    List(list::Options),
     /// Stop a server and start it again, whatever failed before; calls under way fail
     #[command(after_help = "Example:\n  shelf servers restart github")]
     Restart(control::Arguments),
@@ -42,7 +42,7 @@ enum Action {
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
     match &arguments.action {
         None => list::run(&arguments.list, environment, ui),
-        Some(Action::List(arguments)) => list::run(arguments, environment, ui),
+        Some(Action::List(options)) => list::run(options, environment, ui),
         Some(Action::Restart(arguments)) => {
             control::run(arguments, Order::Restart, environment, ui)
         }

@@ -47,20 +47,15 @@ pub(super) async fn report(
             servers.push(unavailable(name.to_string(), state));
         }
         for report in of_it {
-            servers.push(of_one(report, state, tree(report)));
+            servers.push(of_one(report, tree(report)));
         }
     }
     Ok(ServerReports { servers })
 }
 
-fn of_one(report: &Report, state: &ServerState, tree: Option<Tree>) -> ServerReport {
+fn of_one(report: &Report, tree: Option<Tree>) -> ServerReport {
     let standing = &report.standing;
-    // What the catalog was told last is the state of the server itself, the reason included.
-    let phase = match report.session {
-        None => &state.phase,
-        Some(_) => &standing.phase,
-    };
-    let (state, reason) = methods::phase(phase);
+    let (state, reason) = methods::phase(&standing.phase);
     let error = standing.last_error.as_ref();
     ServerReport {
         name: report.server.to_string(),

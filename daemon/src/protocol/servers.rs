@@ -37,7 +37,7 @@ pub struct ServerReport {
     pub calls: u64,
     /// How many of them it has not answered yet.
     pub calls_under_way: usize,
-    /// How often it was started.
+    /// How often a start of it has worked.
     pub starts: u64,
     /// What failed last: a start, or the running server.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -70,7 +70,7 @@ impl Call {
             let history = &self.handle.history;
             let state_lost = history
                 .lost(&self.session, lease.start)
-                .map(|end| format!("the server was restarted since this session called it last ({end}): its earlier state is gone"));
+                .map(|end| format!("the server was restarted since this session called it last, its earlier state is gone: {end}"));
             history.called(&self.session, lease.start);
             let outcome = match reply {
                 Ok(raw) => self.result(raw),

@@ -28,7 +28,7 @@ const WIDEST: usize = 40;
 #[command(
     after_help = "Example:\n  shelf servers list --json | jq '.servers[] | select(.last_error)'"
 )]
-pub(super) struct Arguments {
+pub(super) struct Options {
     #[command(flatten)]
     which: Which,
 
@@ -37,9 +37,9 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-pub(super) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
-    let reports = arguments.which.connect(environment, None)?.servers()?;
-    if arguments.json {
+pub(super) fn run(options: &Options, environment: &Environment, ui: &Ui) -> CommandResult {
+    let reports = options.which.connect(environment, None)?.servers()?;
+    if options.json {
         return ui.json(&reports);
     }
     if reports.servers.is_empty() {
