@@ -46,7 +46,7 @@ pub(super) struct Shared {
 /// One configured server.
 pub(super) enum Member {
     /// It can be started; a task looks after it.
-    Supervised(Supervised),
+    Supervised(Box<Supervised>),
     /// It can't, and why.
     Unavailable(Problem),
 }
@@ -86,7 +86,7 @@ impl Shared {
                 Member::Supervised(same)
             }
             (Ok(access), before) => {
-                Member::Supervised(self.supervise(name, server, access, before))
+                Member::Supervised(Box::new(self.supervise(name, server, access, before)))
             }
             (Err(problem), before) => {
                 self.say_unavailable(name, path, server, &problem, before.as_ref());

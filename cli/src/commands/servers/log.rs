@@ -56,11 +56,13 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let mut log = Follower::open(&path).map_err(unreadable)?;
     let text = log.more().map_err(unreadable)?;
     ui.text(last_lines(&text, arguments.lines))?;
-    while arguments.follow {
-        sleep(INTERVAL);
-        let text = log.more().map_err(unreadable)?;
-        if !text.is_empty() {
-            ui.text(&text)?;
+    if arguments.follow {
+        loop {
+            sleep(INTERVAL);
+            let text = log.more().map_err(unreadable)?;
+            if !text.is_empty() {
+                ui.text(&text)?;
+            }
         }
     }
     if text.is_empty() {
