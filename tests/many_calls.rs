@@ -185,7 +185,7 @@ fn a_thousand_calls_at_once_each_have_one_end_while_servers_are_killed() {
 /// One call, of which no other has the same arguments: every other one takes a while, so that calls are under way at every moment.
 fn call(client: &mut Client, caller: usize, round: usize) -> Result<(), ProblemKind> {
     let words = format!("{caller} {round}");
-    let (tool, arguments, answer) = if caller % 2 == 0 {
+    let (tool, arguments, answer) = if caller.is_multiple_of(2) {
         let arguments = json!({ "text": words });
         ("echo", arguments, words.as_str())
     } else {
