@@ -116,7 +116,7 @@ fn a_server_that_is_not_known_yet_has_its_line_and_its_status() {
     shelf.servers(json!({
         "broken": shelf.fake(&["--exit-at-once", "cannot find my key"]),
         "slow": shelf.fake(&["--slow-start", "600"]),
-        "remote": { "url": "https://example.invalid/mcp" },
+        "remote": { "url": "http://127.0.0.1:9/mcp" },
         "lost": { "command": "${NO_SUCH_VARIABLE}" },
         "off": { "command": "none", "disabled": true },
     }));
@@ -143,11 +143,9 @@ fn a_server_that_is_not_known_yet_has_its_line_and_its_status() {
         status("broken")
     );
     assert!(status("slow").starts_with("starting"), "{}", status("slow"));
-    assert!(
-        status("remote").contains("HTTP servers are not supported yet"),
-        "{}",
-        status("remote")
-    );
+    wait_until("the one that nobody serves is known", || {
+        status("remote").contains("could not be reached")
+    });
     assert!(
         status("lost").contains("NO_SUCH_VARIABLE"),
         "{}",

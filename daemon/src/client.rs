@@ -19,9 +19,9 @@ use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::protocol::{
-    self, Answer, Call, CallReply, ChangeList, Changes, Describe, Description, ErrorObject,
-    Evaluate, Evaluation, Hello, ListFilter, Listing, Load, Loaded, Message, Nothing, Overview,
-    PayloadFile, Progress, Search, Status, Welcome, method,
+    self, Answer, Call, CallReply, ChangeList, Changes, Control, Describe, Description,
+    ErrorObject, Evaluate, Evaluation, Hello, ListFilter, Listing, Load, Loaded, Message, Nothing,
+    Overview, PayloadFile, Progress, Search, ServerReports, Status, Welcome, method,
 };
 use link::{Link, Received};
 
@@ -208,6 +208,27 @@ impl Client {
     /// What the daemon answers, or that it does not.
     pub fn changes(&mut self, changes: &Changes) -> Result<ChangeList, Problem> {
         self.ask(method::CHANGES, changes)
+    }
+
+    /// Asks how each server does.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn servers(&mut self) -> Result<ServerReports, Problem> {
+        self.ask(method::SERVERS, &Nothing {})
+    }
+
+    /// Stops or restarts a server, and waits until that is done. `interrupt` becomes readable when the user no longer waits.
+    ///
+    /// # Errors
+    /// What the daemon answers: why the server did not start.
+    pub fn control(
+        &mut self,
+        control: &Control,
+        interrupt: Option<&OwnedFd>,
+    ) -> Result<(), Problem> {
+        self.exchange(method::CONTROL, control, None, interrupt, &mut |_| {})
+            .map(|Nothing {}| ())
     }
 
     /// Asks the daemon to unmount and end; it answers before it does.

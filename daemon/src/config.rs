@@ -16,6 +16,7 @@ mod expansion;
 mod file;
 pub mod import;
 mod jsonc;
+mod life;
 mod node;
 mod reader;
 mod words;
@@ -35,6 +36,7 @@ use skills::search::SearchOptions;
 pub use self::default::DEFAULT;
 pub use self::endpoint::{Endpoint, HttpConfig};
 use self::expansion::Expansion;
+pub use self::life::{Restart, Share};
 use self::node::Fault;
 use crate::access_log::LogOptions;
 use crate::surroundings::Environment;
@@ -98,6 +100,10 @@ pub struct ServerConfig {
     pub timeout: Duration,
     /// After how long without a call it is stopped (`idle`); `None` is never.
     pub idle: Option<Duration>,
+    /// Who shares one instance of it (`share`).
+    pub share: Share,
+    /// What becomes of it when it failed (`restart`).
+    pub restart: Restart,
     /// The line of the entry, counted from 1.
     pub line: u32,
 }

@@ -10,6 +10,7 @@ mod loads;
 pub(crate) mod methods;
 mod payload;
 pub(crate) mod search;
+mod servers;
 mod validators;
 mod waiting;
 
@@ -202,6 +203,12 @@ impl connection::Service for Context {
                     asked.timeout_ms = asked.timeout_ms.map(|limit| limit.saturating_sub(waited));
                 }
                 answer(&call::call(&self, &known, asked, request).await?)
+            }
+            method::SERVERS => answer(&servers::report(&self, &snapshot).await?),
+            method::CONTROL => {
+                let asked = parameters(&request)?;
+                servers::control(&self, &snapshot, asked, &request.cancelled).await?;
+                answer(&Nothing {})
             }
             method::STOP => {
                 self.shutdown.cancel();

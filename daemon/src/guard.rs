@@ -48,6 +48,32 @@ pub const COMMAND: &str = "__guard";
 /// The argument of the process that becomes the server.
 const LAUNCH: &str = "launch";
 
+/// What runs below a guard at this moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tree {
+    /// The server's main process.
+    pub(crate) server: Option<u32>,
+    /// The resident memory of all of it in bytes; what several processes share is counted for each.
+    pub(crate) memory: u64,
+}
+
+/// Looks at what runs below a guard. Reads all of `/proc`.
+pub(crate) fn tree(guard: u32) -> Tree {
+    let guard = i32::try_from(guard).ok().and_then(Pid::from_raw);
+    let below = guard.map(processes::descendants).and_then(Result::ok);
+    let below = below.unwrap_or_default();
+    Tree {
+        // Adopted ones came later, and are behind it unless the numbers of processes began anew.
+        server: below
+            .first()
+            .and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok()),
+        memory: below
+            .iter()
+            .filter_map(|pid| processes::resident(*pid))
+            .sum(),
+    }
+}
+
 /// A server running under its guard.
 #[derive(Debug)]
 pub struct Guarded {

@@ -11,6 +11,7 @@ pub mod client;
 pub mod config;
 pub mod control;
 mod counting;
+mod descriptor_limit;
 pub mod gate;
 pub mod guard;
 pub mod instance;

@@ -7,6 +7,7 @@ mod calls;
 mod changes;
 mod entries;
 mod message;
+mod servers;
 mod status;
 
 pub use crate::servers::Progress;
@@ -20,6 +21,7 @@ pub use entries::{
     Search, SkillDescription, ToolDescription,
 };
 pub use message::{ErrorObject, Hello, Message, Nothing, PayloadFile, Version, Welcome};
+pub use servers::{Control, LastError, Order, ServerReport, ServerReports};
 pub use status::{About, OutputKind, Policy, ServerPhase, ServerStatus, Status};
 
 /// The version of this protocol: both ends must have the same.
@@ -52,6 +54,10 @@ pub mod method {
     pub const CALL: &str = "call";
     /// A notification to the caller: [`Progress`](super::Progress).
     pub const PROGRESS: &str = "progress";
+    /// [`Nothing`](super::Nothing) → [`ServerReports`](super::ServerReports).
+    pub const SERVERS: &str = "servers";
+    /// [`Control`](super::Control) → [`Nothing`](super::Nothing), when it is done.
+    pub const CONTROL: &str = "control";
     /// [`Nothing`](super::Nothing) → [`Nothing`](super::Nothing); the daemon unmounts and ends.
     pub const STOP: &str = "stop";
 }

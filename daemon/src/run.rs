@@ -19,6 +19,7 @@ use self::config_watch::ConfigWatch;
 use self::daemon::Daemon;
 pub(crate) use self::identity::configuration_name;
 pub(crate) use self::sources::{load as load_config, roots as skill_roots};
+use crate::descriptor_limit;
 use crate::surroundings::Surroundings;
 
 /// What a daemon is asked to do.
@@ -121,6 +122,7 @@ pub fn run(options: Options, on_event: &mut dyn FnMut(Event)) -> Result<(), Prob
 
 async fn live(options: Options, on_event: &mut dyn FnMut(Event)) -> Result<(), Problem> {
     let started = Instant::now();
+    descriptor_limit::raise();
     // Before the file is read, so that no change is missed.
     let watch = options.config.as_deref().and_then(ConfigWatch::start);
     let config = sources::load(options.config.as_deref(), &options.surroundings.environment)?;

@@ -7,11 +7,15 @@ mod connection;
 mod envelope;
 mod failure;
 mod far_end;
+mod handle;
+mod history;
 mod http;
+mod instances;
 mod launcher;
 mod lines;
 mod listing;
 mod member;
+mod report;
 mod server_log;
 mod supervisor;
 mod tap;
@@ -39,6 +43,7 @@ use tokio_util::sync::CancellationToken;
 use self::http::SharedClient;
 use self::launcher::{GuardLauncher, Launcher};
 use self::member::{Member, Shared, stop_all};
+pub(crate) use self::report::Report;
 use self::supervisor::Message;
 use crate::cache::DefinitionCache;
 use crate::catalog::{SourceUpdate, Updates};
@@ -61,6 +66,8 @@ pub struct CallOptions {
     pub cancelled: CancellationToken,
     /// Where progress goes.
     pub progress: Option<mpsc::UnboundedSender<Progress>>,
+    /// Who calls; empty when nobody knows.
+    pub session: String,
 }
 
 /// Progress of a call as the server reported it.
@@ -81,6 +88,8 @@ pub struct CallResult {
     pub raw: Box<RawValue>,
     /// `isError`.
     pub is_error: bool,
+    /// Why what this session did at the server before is gone.
+    pub state_lost: Option<String>,
 }
 
 impl fmt::Debug for Servers {
@@ -186,7 +195,7 @@ impl Servers {
             if let Member::Supervised(server) = member
                 && server.needs_refresh(now)
             {
-                let (inbox, permits) = (server.inbox.clone(), Arc::clone(&permits));
+                let (inbox, permits) = (server.handle.inbox.clone(), Arc::clone(&permits));
                 tasks.spawn(async move {
                     let _permit = permits.acquire().await;
                     let (done, refreshed) = oneshot::channel();
@@ -198,6 +207,18 @@ impl Servers {
             }
         }
         tasks.join_all().await;
+    }
+
+    /// Asks a server for its tools that failed when it was asked last, unless that was just now. `None` when it can't be started
+    /// at all.
+    pub(crate) async fn ask_again(&self, server: &ServerName) -> Option<Result<(), Problem>> {
+        let inbox = match self.members().get(server)? {
+            Member::Supervised(server) => server.handle.inbox.clone(),
+            Member::Unavailable(_) => return None,
+        };
+        let (done, asked) = oneshot::channel();
+        inbox.send(Message::Refresh(done)).ok()?;
+        asked.await.ok()
     }
 
     /// Calls a tool, starting its server when it does not run.
@@ -223,11 +244,11 @@ impl Servers {
                     server: server.clone(),
                     tool: tool.to_owned(),
                     arguments,
-                    inbox: supervised.inbox.clone(),
+                    handle: supervised.handle_for(&options.session)?,
+                    session: options.session.clone(),
                     settings: supervised.settings.borrow().clone(),
                     stopping: supervised.stopping.clone(),
                     ending: self.0.ending.clone(),
-                    log_path: supervised.log_path.clone(),
                 },
             }
         };

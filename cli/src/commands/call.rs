@@ -232,6 +232,9 @@ fn perform(
     for problem in &reply.warnings {
         ui.warning(&problem.to_string());
     }
+    if let Some(why) = &reply.state_lost {
+        ui.warning(why);
+    }
     if reply.is_error && arguments.format == Some(ErrorFormat::Xml) {
         let said = output::own_error(&Content::read(&reply)?, &reply);
         return Err(Problem::new(ProblemKind::ToolError, limit.told(&said)).into());

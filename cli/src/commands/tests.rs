@@ -103,7 +103,6 @@ fn options_that_exclude_each_other_are_refused() {
         &["search", "--servers", "--server", "a", "x"],
         &["search", "--wait=0", "x"],
         &["eval"],
-        &["servers"],
         &["servers", "add", "x"],
         &["servers", "add", "x", "--url", "http://x", "--", "y"],
         &["servers", "add", "x", "--url", "http://x", "--env", "A=b"],

@@ -6,6 +6,7 @@ use std::time::Duration;
 use skills::entry_id::ServerName;
 
 use super::endpoint::{self, HttpConfig};
+use super::life::{Restart, Share};
 use super::node::{Fault, Node};
 use super::reader::unknown_key;
 use super::{IDLE, START_TIMEOUT, ServerConfig, StdioConfig, TIMEOUT, Transport, duration};
@@ -23,7 +24,7 @@ pub(super) fn is_disabled(node: Node<'_>) -> bool {
 }
 
 /// The keys of a server.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
     "command",
     "args",
     "env",
@@ -36,6 +37,8 @@ const KEYS: [&str; 12] = [
     "start-timeout",
     "timeout",
     "idle",
+    "share",
+    "restart",
 ];
 
 /// Reads one server; what is odd but harmless is a warning. Where a file is not of our own format, unknown keys are the
@@ -78,6 +81,14 @@ pub(super) fn read(
                 config.idle = idle;
                 warnings.extend(warning);
             }
+            "share" => match Share::read(value, &what) {
+                Ok(share) => config.share = share,
+                Err(fault) => refuse(fault, own_format, &mut warnings)?,
+            },
+            "restart" => match Restart::read(value, &what) {
+                Ok(restart) => config.restart = restart,
+                Err(fault) => refuse(fault, own_format, &mut warnings)?,
+            },
             _ if own_format => {
                 warnings.push(unknown_key(&key, &format!("server `{name}`"), &KEYS, value));
             }
@@ -122,6 +133,15 @@ pub(super) fn read(
         }
     };
     Ok((config, warnings))
+}
+
+/// Refuses a value; in a file of another client's format its key may be that client's, and the value is passed over.
+fn refuse(fault: Fault, own_format: bool, warnings: &mut Vec<Fault>) -> Result<(), Fault> {
+    if own_format {
+        return Err(fault);
+    }
+    warnings.push(fault);
+    Ok(())
 }
 
 /// Whether a `type` is one over HTTP; `None` for what this reader does not know.
@@ -237,6 +257,8 @@ impl ServerConfig {
             start_timeout: START_TIMEOUT,
             timeout: TIMEOUT,
             idle: Some(IDLE),
+            share: Share::default(),
+            restart: Restart::default(),
             line,
         }
     }

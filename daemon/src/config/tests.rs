@@ -5,6 +5,7 @@ use crate::access_log::Queries;
 
 mod endpoint;
 mod launch;
+mod life;
 mod words;
 
 fn load(file_name: &str, source: &str) -> Result<Config, Problem> {
@@ -69,7 +70,8 @@ fn both_formats_give_the_same_model() {
     let from_json = json(
         r#"{ "mcpServers": { "a": {
             "command": "npx", "args": ["-y", 8080, true, 0.10], "cwd": "src", "enabled": false,
-            "env": { "N": 1.10, "T": "${TOKEN}" }, "start-timeout": "90s", "timeout": "1h", "idle": "never" } },
+            "env": { "N": 1.10, "T": "${TOKEN}" }, "start-timeout": "90s", "timeout": "1h", "idle": "never",
+            "share": "session", "restart": "never" } },
           "skills": ["one", { "path": "/two", "name": "team" }, "~/three"],
           "discovery": { "depth": 3, "directories": 50 },
           "index": { "max_tokens": 100 },
@@ -89,6 +91,8 @@ fn both_formats_give_the_same_model() {
         start-timeout = "90s"
         timeout = "1h"
         idle = "never"
+        share = "session"
+        restart = "never"
         [servers.a.env]
         N = 1.10
         T = "${TOKEN}"
@@ -121,6 +125,10 @@ fn both_formats_give_the_same_model() {
         assert_eq!(server.start_timeout, Duration::from_secs(90));
         assert_eq!(server.timeout, Duration::from_secs(3_600));
         assert_eq!(server.idle, None);
+        assert_eq!(
+            (server.share, server.restart),
+            (Share::Session, Restart::Never)
+        );
         let stdio = stdio(config, "a");
         assert_eq!(stdio.command, "npx");
         // As written: 0.10 is a version as often as a number.

@@ -72,6 +72,7 @@ pub(super) async fn call(
         filled,
         unchecked,
         warnings: warnings.into_iter().collect(),
+        state_lost: result.state_lost,
     })
 }
 
@@ -127,6 +128,7 @@ async fn attempt(
         timeout: asked.timeout_ms.map(Duration::from_millis),
         cancelled: request.cancelled.clone(),
         progress: Some(progress),
+        session: request.caller.session.clone(),
     };
     let result = {
         let arguments = asked.arguments.clone();

@@ -54,13 +54,7 @@ const fn policy(caller: u32, daemon: u32) -> Policy {
 }
 
 fn server_status(server: &Server, state: &ServerState, shown_as: String) -> ServerStatus {
-    let (phase, reason) = match &state.phase {
-        Phase::Cold => (ServerPhase::Cold, None),
-        Phase::Starting => (ServerPhase::Starting, None),
-        Phase::Ready => (ServerPhase::Ready, None),
-        Phase::Failed(reason) => (ServerPhase::Failed, Some(reason.clone())),
-        Phase::Disabled => (ServerPhase::Disabled, None),
-    };
+    let (phase, reason) = phase(&state.phase);
     ServerStatus {
         name: server.name.to_string(),
         shown_as,
@@ -69,6 +63,17 @@ fn server_status(server: &Server, state: &ServerState, shown_as: String) -> Serv
         tools: server.definitions.as_ref().map(|d| d.tools.len()),
         about: server.about(),
         stale_since: state.stale.and_then(timestamp),
+    }
+}
+
+/// A phase as it is sent, with why it failed.
+pub(super) fn phase(phase: &Phase) -> (ServerPhase, Option<String>) {
+    match phase {
+        Phase::Cold => (ServerPhase::Cold, None),
+        Phase::Starting => (ServerPhase::Starting, None),
+        Phase::Ready => (ServerPhase::Ready, None),
+        Phase::Failed(reason) => (ServerPhase::Failed, Some(reason.clone())),
+        Phase::Disabled => (ServerPhase::Disabled, None),
     }
 }
 

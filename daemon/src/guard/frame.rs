@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::MARKER;
 use crate::config::Launch;
+use crate::descriptor_limit;
 
 /// A launch on the wire. Paths and variables are byte strings: neither need be UTF-8.
 #[derive(Serialize, Deserialize)]
@@ -15,6 +16,8 @@ pub(super) struct Frame<'a> {
     pub(super) command: Cow<'a, str>,
     pub(super) args: Cow<'a, [String]>,
     pub(super) directory: Cow<'a, OsStr>,
+    /// How many files the server may have open.
+    pub(super) descriptors: Option<u64>,
     pub(super) environment: Vec<(Cow<'a, OsStr>, Cow<'a, OsStr>)>,
 }
 
@@ -24,6 +27,7 @@ pub(super) fn encode(launch: &Launch, mark: &str) -> io::Result<Vec<u8>> {
         command: launch.command.as_str().into(),
         args: launch.args.as_slice().into(),
         directory: launch.directory.as_os_str().into(),
+        descriptors: descriptor_limit::original(),
         environment: launch
             .environment
             .iter()

@@ -9,6 +9,7 @@ use std::process::{Command, ExitCode};
 use rustix::process::{Pid, Signal};
 
 use super::{Failure, frame};
+use crate::descriptor_limit;
 
 /// Becomes the server. Returns only when that is not possible.
 pub(super) fn launch(guard: Pid) -> Result<ExitCode, Failure> {
@@ -32,6 +33,9 @@ pub(super) fn launch(guard: Pid) -> Result<ExitCode, Failure> {
             format!("cannot enter the directory {directory}: {error}"),
         )
     })?;
+    if let Some(soft) = frame.descriptors {
+        descriptor_limit::restore(soft);
+    }
     // Also gives the server an empty signal mask and the default disposition of SIGPIPE.
     let error = Command::new(&*frame.command)
         .args(&*frame.args)

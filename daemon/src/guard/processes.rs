@@ -30,6 +30,16 @@ pub(super) fn descendants(of: Pid) -> io::Result<Vec<Pid>> {
     Ok(found)
 }
 
+/// The resident memory of a process in bytes; `None` when it has ended.
+pub(super) fn resident(pid: Pid) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
 /// Kills all that a guard left behind when it was killed itself.
 pub(super) fn kill_marked(mark: &str) {
     /// A process that forks while it is looked for is found in the next round.

@@ -36,4 +36,7 @@ pub struct CallReply {
     /// What is wrong with the result, beside what the tool says itself: it does not fit its schema.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Problem>,
+    /// Why what this session did at the server before is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_lost: Option<String>,
 }

@@ -1,6 +1,5 @@
 //! The life of one call: a lease of the connection, the request, and what became of it. It is never sent twice.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
@@ -9,11 +8,12 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use skills::entry_id::ServerName;
 use skills::problem::{Problem, ProblemKind};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::connection::RequestError;
+use super::handle::Handle;
 use super::supervisor::{Lease, Message, Settings};
 use super::ticket::Ticket;
 use super::{CallOptions, CallResult, deadline, failure};
@@ -27,13 +27,14 @@ pub(super) struct Call {
     pub(super) server: ServerName,
     pub(super) tool: String,
     pub(super) arguments: Map<String, Value>,
-    pub(super) inbox: mpsc::UnboundedSender<Message>,
+    pub(super) handle: Handle,
+    /// Who calls; empty when nobody knows.
+    pub(super) session: String,
     pub(super) settings: Settings,
     /// Cancelled when the server's entry changed or went, or all servers end.
     pub(super) stopping: CancellationToken,
     /// Cancelled when all servers end.
     pub(super) ending: CancellationToken,
-    pub(super) log_path: PathBuf,
 }
 
 impl Call {
@@ -63,30 +64,31 @@ impl Call {
                 .connection
                 .request(self.request(), ticket, deadline, cancelled)
                 .await;
-            match reply {
-                Ok(raw) => return self.result(raw),
-                Err(RequestError::NotSent) => {}
-                Err(RequestError::TimedOut) => return Err(self.timed_out(limit)),
-                Err(RequestError::BrokeOff(_)) if self.stopping.is_cancelled() => {
-                    return Err(self.stopped());
-                }
-                Err(error) => {
-                    return Err(failure::of_call(
-                        &self.server,
-                        &self.tool,
-                        error,
-                        &self.log_path,
-                    ));
-                }
+            if matches!(reply, Err(RequestError::NotSent)) {
+                continue;
             }
+            let history = &self.handle.history;
+            let state_lost = history
+                .lost(&self.session, lease.start)
+                .map(|end| format!("the server was restarted since this session called it last, its earlier state is gone: {end}"));
+            history.called(&self.session, lease.start);
+            let outcome = match reply {
+                Ok(raw) => self.result(raw),
+                Err(RequestError::TimedOut) => Err(self.timed_out(limit)),
+                Err(RequestError::BrokeOff(_)) if self.stopping.is_cancelled() => {
+                    Err(self.stopped())
+                }
+                Err(error) => Err(self.failed(error)),
+            };
+            return match outcome {
+                Ok(result) => Ok(CallResult {
+                    state_lost,
+                    ..result
+                }),
+                Err(problem) => Err(state_lost.into_iter().fold(problem, with_hint)),
+            };
         }
-        let error = RequestError::NotSent;
-        Err(failure::of_call(
-            &self.server,
-            &self.tool,
-            error,
-            &self.log_path,
-        ))
+        Err(self.failed(RequestError::NotSent))
     }
 
     async fn acquire(
@@ -96,7 +98,8 @@ impl Call {
         cancelled: &CancellationToken,
     ) -> Result<Lease, Problem> {
         let (ready, lease) = oneshot::channel();
-        self.inbox
+        self.handle
+            .inbox
             .send(Message::Acquire(ready))
             .map_err(|_| self.stopped())?;
         let late = async {
@@ -142,9 +145,17 @@ impl Call {
             )),
             _ => {
                 let is_error = outcome.is_error.is_some_and(|flag| flag.get() == "true");
-                Ok(CallResult { raw, is_error })
+                Ok(CallResult {
+                    raw,
+                    is_error,
+                    state_lost: None,
+                })
             }
         }
+    }
+
+    fn failed(&self, error: RequestError) -> Problem {
+        failure::of_call(&self.server, &self.tool, error, &self.handle.log_path)
     }
 
     fn stopped(&self) -> Problem {
@@ -163,4 +174,12 @@ impl Call {
     fn timed_out(&self, limit: Duration) -> Problem {
         failure::timed_out(&self.server, &self.tool, Some(limit))
     }
+}
+
+fn with_hint(mut problem: Problem, more: String) -> Problem {
+    let hint = match problem.hint.take() {
+        Some(hint) => format!("{hint}; {more}"),
+        None => more,
+    };
+    problem.hint(hint)
 }

@@ -32,6 +32,8 @@ pub(super) type Eventually<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>
 pub(super) trait Process: Send {
     /// Waits until it and all that it started are gone.
     fn wait(&mut self) -> Eventually<'_, io::Result<ExitStatus>>;
+    /// The process that guards it, and below which it runs.
+    fn guard(&self) -> Option<u32>;
     /// Ends it; its standard input is closed already.
     fn stop(self: Box<Self>) -> Eventually<'static, ()>;
 }
@@ -58,6 +60,10 @@ impl Launcher for GuardLauncher {
 impl Process for GuardHandle {
     fn wait(&mut self) -> Eventually<'_, io::Result<ExitStatus>> {
         Box::pin(GuardHandle::wait(self))
+    }
+
+    fn guard(&self) -> Option<u32> {
+        self.pid()
     }
 
     fn stop(self: Box<Self>) -> Eventually<'static, ()> {

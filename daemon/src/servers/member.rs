@@ -8,17 +8,20 @@ use std::time::{Duration, SystemTime};
 use skills::entry_id::ServerName;
 use skills::problem::Problem;
 use skills::server::{Phase, Server, ServerState};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::handle::{Attempt, Handle};
+use super::history::History;
 use super::http::SharedClient;
+use super::instances::Instances;
 use super::launcher::Launcher;
-use super::supervisor::{Known, Message, Settings, Supervisor};
+use super::supervisor::{Backoff, Known, Role, Settings, Supervisor};
 use super::{connection, failure};
 use crate::cache::{Cached, DefinitionCache, Freshness};
 use crate::catalog::{SourceUpdate, Updates};
-use crate::config::{Access, Config, ServerConfig};
+use crate::config::{Access, Config, ServerConfig, Share};
 use crate::surroundings::Surroundings;
 
 /// After how long definitions are listed anew.
@@ -43,7 +46,7 @@ pub(super) struct Shared {
 /// One configured server.
 pub(super) enum Member {
     /// It can be started; a task looks after it.
-    Supervised(Supervised),
+    Supervised(Box<Supervised>),
     /// It can't, and why.
     Unavailable(Problem),
 }
@@ -53,11 +56,12 @@ pub(super) struct Supervised {
     access: Access,
     known: Known,
     freshness: Freshness,
-    pub(super) inbox: mpsc::UnboundedSender<Message>,
+    pub(super) handle: Handle,
+    /// Those of single sessions.
+    pub(super) instances: Arc<Instances>,
     pub(super) settings: watch::Sender<Settings>,
     pub(super) stopping: CancellationToken,
     task: JoinHandle<()>,
-    pub(super) log_path: PathBuf,
 }
 
 impl Shared {
@@ -82,7 +86,7 @@ impl Shared {
                 Member::Supervised(same)
             }
             (Ok(access), before) => {
-                Member::Supervised(self.supervise(name, server, access, before))
+                Member::Supervised(Box::new(self.supervise(name, server, access, before)))
             }
             (Err(problem), before) => {
                 self.say_unavailable(name, path, server, &problem, before.as_ref());
@@ -157,20 +161,23 @@ impl Shared {
             problems,
             state.clone(),
         );
-        let predecessor = match before {
+        let (predecessor, history): (_, History) = match before {
             Some(Member::Supervised(before)) => {
                 before.stopping.cancel();
-                Some(before.task)
+                (Some(before.task), before.handle.history)
             }
-            Some(Member::Unavailable(_)) | None => self.leaving().remove(name),
+            Some(Member::Unavailable(_)) | None => {
+                (self.leaving().remove(name), History::default())
+            }
         };
+        history.set_phase(Phase::Cold);
         let known = Known::new(cached);
-        let (inbox, messages) = mpsc::unbounded_channel();
         let (settings, settings_read) = watch::channel(Settings::of(server));
         let stopping = CancellationToken::new();
         let file = format!("{}.log", skills::names::encode(name.as_str()));
         let log_path = self.logs.join(file);
         let supervisor = Supervisor {
+            role: Role::Listing,
             name: name.clone(),
             access: access.clone(),
             freshness,
@@ -178,23 +185,35 @@ impl Shared {
             client: Arc::clone(&self.client),
             cache: self.cache.clone(),
             updates: self.updates.clone(),
-            log_path: log_path.clone(),
+            log_path,
             known: known.clone(),
             state,
             settings: settings_read,
             stopping: stopping.clone(),
             ending: self.ending.clone(),
+            history,
             in_use: watch::Sender::new(0),
+            attempt: Attempt::default(),
+            backoff: Backoff::default(),
         };
+        let pattern = supervisor.for_session(supervisor.log_path.clone(), History::default());
+        let instances = Arc::new(Instances::new(pattern));
+        let (handle, task) = supervisor.spawn(predecessor);
+        let of_sessions = Arc::clone(&instances);
+        let task = tokio::spawn(async move {
+            // A task that panicked has nothing left to wait for.
+            let _ = task.await;
+            of_sessions.ended().await;
+        });
         Supervised {
             access,
             known,
             freshness,
-            inbox,
+            handle,
+            instances,
             settings,
             stopping,
-            task: tokio::spawn(supervisor.run(messages, predecessor)),
-            log_path,
+            task,
         }
     }
 
@@ -227,6 +246,14 @@ impl Shared {
 }
 
 impl Supervised {
+    /// The way to the instance that a session calls.
+    pub(super) fn handle_for(&self, session: &str) -> Result<Handle, Problem> {
+        match self.settings.borrow().share {
+            Share::All => Ok(self.handle.clone()),
+            Share::Session => self.instances.of(session),
+        }
+    }
+
     /// Whether its definitions are missing, stale or too old.
     pub(super) fn needs_refresh(&self, now: SystemTime) -> bool {
         self.known.get().as_ref().is_none_or(|known| {
@@ -242,6 +269,8 @@ impl Settings {
             start_timeout: server.start_timeout,
             timeout: server.timeout,
             idle: server.idle,
+            share: server.share,
+            restart: server.restart,
         }
     }
 }

@@ -1,7 +1,10 @@
 //! The task that owns one server: it alone starts, lists and stops it, and says its state.
 
+mod backoff;
 mod definitions;
+mod inbox;
 mod lease;
+mod serving;
 mod start;
 
 use std::path::PathBuf;
@@ -16,17 +19,22 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+pub(super) use self::backoff::Backoff;
 pub(super) use self::definitions::Known;
+use self::inbox::Inbox;
+pub(super) use self::inbox::Message;
 pub(super) use self::lease::Lease;
 use super::connection::Connection;
 use super::far_end::Ending;
+use super::handle::{Attempt, Handle};
+use super::history::History;
 use super::http::SharedClient;
 use super::launcher::Launcher;
 use super::listing::{self, Listing};
 use super::{deadline, failure};
 use crate::cache::{DefinitionCache, Freshness};
 use crate::catalog::Updates;
-use crate::config::Access;
+use crate::config::{Access, Restart, Share};
 
 /// Changes are announced in bursts: they are listed once it was quiet for this long …
 const QUIET: Duration = Duration::from_millis(200);
@@ -44,19 +52,22 @@ pub(super) struct Settings {
     pub(super) start_timeout: Duration,
     pub(super) timeout: Duration,
     pub(super) idle: Option<Duration>,
+    pub(super) share: Share,
+    pub(super) restart: Restart,
 }
 
-/// What is asked of the task.
-#[derive(Debug)]
-pub(super) enum Message {
-    /// Lend the connection, started if need be.
-    Acquire(oneshot::Sender<Result<Lease, Problem>>),
-    /// List the tools, started if need be, and stop again when nobody calls.
-    Refresh(oneshot::Sender<()>),
+/// What a task does with the tools that its server lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// They are the definitions of the server, and its phase is the server's state.
+    Listing,
+    /// Nothing: it is an instance that one session has for itself.
+    Session,
 }
 
 /// What the task is made from.
 pub(super) struct Supervisor {
+    pub(super) role: Role,
     pub(super) name: ServerName,
     pub(super) access: Access,
     pub(super) freshness: Freshness,
@@ -73,13 +84,18 @@ pub(super) struct Supervisor {
     pub(super) stopping: CancellationToken,
     /// Cancelled to end it without waiting for them.
     pub(super) ending: CancellationToken,
+    pub(super) history: History,
     /// How many calls hold a lease.
     pub(super) in_use: watch::Sender<usize>,
+    pub(super) attempt: Attempt,
+    pub(super) backoff: Backoff,
 }
 
 /// The running server.
 struct Running {
     connection: Arc<Connection>,
+    /// Which start this is.
+    start: u64,
     /// Since when nobody calls.
     idle_since: Instant,
     /// When the tools are to be listed again, and when that was first asked for.
@@ -88,7 +104,7 @@ struct Running {
     /// When they were listed last.
     listed: Instant,
     /// Who waits for the next listing.
-    refreshers: Vec<oneshot::Sender<()>>,
+    refreshers: Vec<oneshot::Sender<Result<(), Problem>>>,
 }
 
 enum Event {
@@ -103,12 +119,46 @@ enum Event {
 }
 
 impl Supervisor {
+    /// The same server as one session has it for itself.
+    pub(super) fn for_session(&self, log_path: PathBuf, history: History) -> Self {
+        Self {
+            role: Role::Session,
+            name: self.name.clone(),
+            access: self.access.clone(),
+            freshness: self.freshness,
+            launcher: Arc::clone(&self.launcher),
+            client: Arc::clone(&self.client),
+            cache: self.cache.clone(),
+            updates: self.updates.clone(),
+            log_path,
+            known: self.known.clone(),
+            state: ServerState::default(),
+            settings: self.settings.clone(),
+            stopping: self.stopping.clone(),
+            ending: self.ending.clone(),
+            history,
+            in_use: watch::Sender::new(0),
+            attempt: Attempt::default(),
+            backoff: Backoff::default(),
+        }
+    }
+
+    /// Runs it in a task of its own, after its predecessor has ended.
+    pub(super) fn spawn(self, predecessor: Option<JoinHandle<()>>) -> (Handle, JoinHandle<()>) {
+        let (inbox, messages) = mpsc::unbounded_channel();
+        let handle = Handle {
+            inbox,
+            history: self.history.clone(),
+            in_use: self.in_use.clone(),
+            attempt: self.attempt.clone(),
+            log_path: self.log_path.clone(),
+        };
+        let task = self.run(Inbox::new(messages), predecessor);
+        (handle, tokio::spawn(task))
+    }
+
     /// Serves messages until it is stopped, then ends the server.
-    pub(super) async fn run(
-        mut self,
-        mut inbox: mpsc::UnboundedReceiver<Message>,
-        predecessor: Option<JoinHandle<()>>,
-    ) {
+    async fn run(mut self, mut inbox: Inbox, predecessor: Option<JoinHandle<()>>) {
         if let Some(predecessor) = predecessor {
             // Two servers of one name must not run side by side: they may share a file or a port.
             let _ = predecessor.await;
@@ -123,7 +173,7 @@ impl Supervisor {
                 Event::Stop => break,
                 Event::Message(message) => self.serve(message, &mut running, &mut inbox).await,
                 Event::Ended(ending) => self.bury(&mut running, &ending).await,
-                Event::Idle => self.stop(&mut running).await,
+                Event::Idle => self.stop(&mut running, "it was idle").await,
                 event => {
                     if let Some(running) = &mut running {
                         self.attend(event, running).await;
@@ -136,6 +186,7 @@ impl Supervisor {
         if let Some(running) = running {
             self.finish_calls(&mut in_use).await;
             running.end().await;
+            self.history.ended("its entry in the configuration changed");
         }
     }
 
@@ -150,11 +201,11 @@ impl Supervisor {
 
     async fn next_event(
         &mut self,
-        inbox: &mut mpsc::UnboundedReceiver<Message>,
+        inbox: &mut Inbox,
         running: Option<&mut Running>,
         in_use: &mut watch::Receiver<usize>,
     ) -> Event {
-        let message = async { inbox.recv().await.map_or(Event::Stop, Event::Message) };
+        let message = async { inbox.next().await.map_or(Event::Stop, Event::Message) };
         let Some(running) = running else {
             return tokio::select! {
                 biased;
@@ -183,61 +234,6 @@ impl Supervisor {
             Ok(()) = self.settings.changed() => Event::UseChanged,
             () = at(relist_at) => Event::Relist,
             () = at(idle_at) => Event::Idle,
-        }
-    }
-
-    async fn serve(
-        &mut self,
-        message: Message,
-        running: &mut Option<Running>,
-        inbox: &mut mpsc::UnboundedReceiver<Message>,
-    ) {
-        let closed = running
-            .as_ref()
-            .map(|running| Arc::clone(&running.connection))
-            .filter(|connection| connection.is_closed());
-        if let Some(connection) = closed {
-            let ending = connection.ended().await;
-            self.bury(running, &ending).await;
-        }
-        match message {
-            // Whoever asked has gone: nothing is started for nobody.
-            Message::Acquire(ready) if ready.is_closed() => {}
-            Message::Acquire(ready) => {
-                let lent = match running {
-                    Some(running) => Ok(Lease::new(&running.connection, &self.in_use)),
-                    None => match self.start().await {
-                        Ok(started) => {
-                            let started = running.insert(started);
-                            Ok(Lease::new(&started.connection, &self.in_use))
-                        }
-                        Err(problem) => {
-                            refuse_waiting(inbox, &problem);
-                            Err(problem)
-                        }
-                    },
-                };
-                // A lease that nobody takes is given back by being dropped.
-                let _ = ready.send(lent);
-            }
-            Message::Refresh(done) => match running {
-                Some(running) => {
-                    running.refreshers.push(done);
-                    running.relist_now();
-                }
-                None => {
-                    match self.start().await {
-                        Ok(started) => {
-                            *running = Some(started);
-                            if inbox.is_empty() {
-                                self.stop(running).await;
-                            }
-                        }
-                        Err(problem) => refuse_waiting(inbox, &problem),
-                    }
-                    let _ = done.send(());
-                }
-            },
         }
     }
 
@@ -270,7 +266,7 @@ impl Supervisor {
                     }
                 }
                 for done in running.refreshers.drain(..) {
-                    let _ = done.send(());
+                    let _ = done.send(Ok(()));
                 }
             }
             Event::UseChanged => {
@@ -283,17 +279,20 @@ impl Supervisor {
         }
     }
 
-    async fn stop(&mut self, running: &mut Option<Running>) {
-        if let Some(running) = running.take() {
-            running.end().await;
-            self.say(Phase::Cold, self.state.stale);
-        }
-    }
-
     async fn bury(&mut self, running: &mut Option<Running>, ending: &Ending) {
         if let Some(running) = running.take() {
             running.end().await;
-            self.say(Phase::Failed(failure::summary(ending)), self.state.stale);
+            let summary = failure::summary(ending);
+            self.history.ended(format!("it {}", ending.what));
+            self.history.failed(summary.clone());
+            self.backoff.crashed(failure::of_ending(
+                &self.name,
+                "it ",
+                ending,
+                &self.log_path,
+            ));
+            let outlook = self.backoff.outlook(self.settings.borrow().restart);
+            self.say(Phase::Failed(summary + &outlook), self.state.stale);
         }
     }
 }
@@ -316,16 +315,6 @@ impl Running {
             listing.abort();
         }
         self.connection.close().await;
-    }
-}
-
-/// Gives those who waited for the same start the same answer, instead of starting it again for each.
-fn refuse_waiting(inbox: &mut mpsc::UnboundedReceiver<Message>, problem: &Problem) {
-    while let Ok(message) = inbox.try_recv() {
-        match message {
-            Message::Acquire(ready) => drop(ready.send(Err(problem.clone()))),
-            Message::Refresh(done) => drop(done.send(())),
-        }
     }
 }
 

@@ -5,6 +5,8 @@ mod corpus;
 mod fake_http;
 mod http;
 mod http_ways;
+mod instances;
 mod life;
+mod restarts;
 mod shelf;
 mod traps;

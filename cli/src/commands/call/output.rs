@@ -265,6 +265,7 @@ mod tests {
             filled: serde_json::Map::new(),
             unchecked: None,
             warnings: Vec::new(),
+            state_lost: None,
         };
         Content::read(&reply).unwrap()
     }

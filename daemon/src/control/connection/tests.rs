@@ -82,6 +82,7 @@ impl Service for Scripted {
             filled: serde_json::Map::new(),
             unchecked: None,
             warnings: Vec::new(),
+            state_lost: None,
         })
     }
 }

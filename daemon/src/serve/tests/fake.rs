@@ -251,6 +251,7 @@ impl Connection for FakeConnection {
             filled: serde_json::Map::new(),
             unchecked: None,
             warnings: Vec::new(),
+            state_lost: None,
         })
     }
 }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use skills::problem::Problem;
 use skills::server::{Definitions, Phase, Server, ServerState};
 
-use super::Supervisor;
+use super::{Role, Supervisor};
 use crate::cache::{Cached, Era};
 use crate::catalog::SourceUpdate;
 use crate::servers::connection::Connection;
@@ -32,7 +32,7 @@ impl Known {
 impl Supervisor {
     /// Takes over what the server answered, for the catalog and the cache.
     pub(super) async fn publish(&self, listing: Listing, connection: &Connection) {
-        if self.stopping.is_cancelled() {
+        if self.role == Role::Session || self.stopping.is_cancelled() {
             return;
         }
         let about = connection.about();
@@ -95,6 +95,10 @@ impl Supervisor {
         // Once it is to stop, its successor of the same name may have spoken already.
         if state != self.state && !self.stopping.is_cancelled() {
             self.state = state.clone();
+            self.history.set_phase(state.phase.clone());
+            if self.role == Role::Session {
+                return;
+            }
             let name = self.name.clone();
             let _ = self.updates.send(SourceUpdate::State { name, state });
         }

@@ -10,15 +10,22 @@ use crate::servers::connection::Connection;
 #[derive(Debug)]
 pub(in crate::servers) struct Lease {
     pub(in crate::servers) connection: Arc<Connection>,
+    /// Which start of the server it is.
+    pub(in crate::servers) start: u64,
     in_use: watch::Sender<usize>,
 }
 
 impl Lease {
     /// Lends it, and counts.
-    pub(super) fn new(connection: &Arc<Connection>, in_use: &watch::Sender<usize>) -> Self {
+    pub(super) fn new(
+        connection: &Arc<Connection>,
+        start: u64,
+        in_use: &watch::Sender<usize>,
+    ) -> Self {
         in_use.send_modify(|calls| *calls += 1);
         Self {
             connection: Arc::clone(connection),
+            start,
             in_use: in_use.clone(),
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use skills::problem::Problem;
 use skills::server::Phase;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::{Running, Supervisor};
 use crate::cache::Era;
@@ -20,9 +21,10 @@ impl Supervisor {
         self.say(Phase::Starting, self.state.stale);
         let deadline = deadline(self.settings.borrow().start_timeout);
         let log = ServerLog::create(&self.log_path);
-        let started = match self.open(deadline, &log).await {
+        let attempt = self.attempt.begin(&self.stopping);
+        let started = match self.open(deadline, &log, &attempt).await {
             Ok(connection) => {
-                let listed = listing::list(&self.name, &connection, deadline, &self.stopping).await;
+                let listed = listing::list(&self.name, &connection, deadline, &attempt).await;
                 match listed {
                     Ok(listing) => Ok((connection, listing)),
                     Err(problem) => {
@@ -42,9 +44,11 @@ impl Supervisor {
                 let connection = Arc::new(connection);
                 connection.subscribe();
                 self.publish(listing, &connection).await;
+                self.backoff.reset();
                 self.say(Phase::Ready, None);
                 Ok(Running {
                     connection,
+                    start: self.history.started(),
                     idle_since: Instant::now(),
                     relist: None,
                     listing: None,
@@ -54,7 +58,16 @@ impl Supervisor {
             }
             Err((problem, summary)) => {
                 let stale = self.known.get().as_ref().map(|known| known.listed);
-                self.say(Phase::Failed(summary), stale);
+                if attempt.is_cancelled() {
+                    // It did not fail: somebody stopped it.
+                    self.history.ended("it was stopped");
+                    self.say(Phase::Cold, stale);
+                    return Err(problem);
+                }
+                self.history.failed(summary.clone());
+                self.backoff.failed(problem.clone(), Instant::now());
+                let outlook = self.backoff.outlook(self.settings.borrow().restart);
+                self.say(Phase::Failed(summary + &outlook), stale);
                 Err(problem)
             }
         }
@@ -62,7 +75,12 @@ impl Supervisor {
 
     /// Starts the process or connects, and once more in the other era where that may help: a server of one era may end, or
     /// answer nonsense, when it is spoken to in the other.
-    async fn open(&self, deadline: Instant, log: &ServerLog) -> Result<Connection, Ending> {
+    async fn open(
+        &self,
+        deadline: Instant,
+        log: &ServerLog,
+        attempt: &CancellationToken,
+    ) -> Result<Connection, Ending> {
         let mut era = match self.access {
             Access::Process(_) => self.remembered_era(),
             // A probe costs no start there, and what is behind a URL may become another server.
@@ -70,7 +88,7 @@ impl Supervisor {
         };
         let mut again = true;
         loop {
-            match self.open_in(era, deadline, log).await {
+            match self.open_in(era, deadline, log, attempt).await {
                 Ok(connection) => return Ok(connection),
                 Err(OpenError {
                     retry: Some(other), ..
@@ -89,6 +107,7 @@ impl Supervisor {
         era: Option<Era>,
         deadline: Instant,
         log: &ServerLog,
+        attempt: &CancellationToken,
     ) -> Result<Connection, OpenError> {
         match &self.access {
             Access::Process(launch) => {
@@ -99,11 +118,12 @@ impl Supervisor {
                     },
                     retry: None,
                 })?;
-                Connection::open(launched, era, log, deadline, &self.stopping).await
+                self.history.launched(launched.process.guard());
+                Connection::open(launched, era, log, deadline, attempt).await
             }
             Access::Http(endpoint) => {
                 let client = Arc::clone(&self.client);
-                Connection::open_http(client, endpoint, era, log, deadline, &self.stopping).await
+                Connection::open_http(client, endpoint, era, log, deadline, attempt).await
             }
         }
     }

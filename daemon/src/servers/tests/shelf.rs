@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cache::DefinitionCache;
 use crate::catalog::SourceUpdate;
-use crate::config::{Config, Launch, ServerConfig, StdioConfig, Transport};
+use crate::config::{Config, Launch, Restart, ServerConfig, Share, StdioConfig, Transport};
 use crate::servers::launcher::{Eventually, Launched, Launcher, Process};
 use crate::servers::{CallOptions, CallResult, Servers};
 use crate::surroundings::{Directories, Environment, Surroundings};
@@ -72,6 +72,10 @@ impl Launcher for DirectLauncher {
 impl Process for DirectProcess {
     fn wait(&mut self) -> Eventually<'_, io::Result<ExitStatus>> {
         Box::pin(self.0.wait())
+    }
+
+    fn guard(&self) -> Option<u32> {
+        None
     }
 
     fn stop(mut self: Box<Self>) -> Eventually<'static, ()> {
@@ -197,6 +201,8 @@ impl Shelf {
             start_timeout: SOON,
             timeout: SOON,
             idle: None,
+            share: Share::default(),
+            restart: Restart::default(),
             line: 1,
         };
         self.config.servers.insert(ServerName::new(name), server);
@@ -319,6 +325,7 @@ pub(super) fn options() -> CallOptions {
         timeout: None,
         cancelled: CancellationToken::new(),
         progress: None,
+        session: String::new(),
     }
 }
 
