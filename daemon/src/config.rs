@@ -31,6 +31,16 @@
 //! group = "Issues"               # stands under this heading of an overview, in place of its server's
 //! pin = true                     # always has a line in INDEX.md, first in its kind
 //!
+//! [policy]                       # the first list that has a match decides, in this order
+//! deny = ["github/delete_*", "*/drop_table"]  # globs over ids, or hints: "destructive", "read-only", "open-world" …
+//! ask = ["destructive"]          # goes on when somebody approves it
+//! # allow = ["github/*"]         # where it is given, all else is refused
+//! hide = ["*/experimental_*", "skills/draft-*"]  # not on the shelf at all
+//! # approvers = [1000]           # the users whose approvals count, by default the daemon's own
+//!
+//! [servers.github.policy]        # the same lists, about the tools of one server, whose names are enough
+//! ask = ["merge_*"]
+//!
 //! [daemon]
 //! idle = "10m"                   # one that `shelf call` started ends after so long without a connection, or "never"
 //!
@@ -49,6 +59,7 @@ mod expansion;
 mod file;
 mod jsonc;
 mod node;
+mod policy;
 mod reader;
 mod words;
 
@@ -67,6 +78,7 @@ use skills::search::SearchOptions;
 use self::expansion::Expansion;
 use self::node::Fault;
 use crate::access_log::LogOptions;
+use crate::gate::policy::Policy;
 use crate::surroundings::Environment;
 
 /// How long a start may take by default: a first one downloads the package, which took up to 77 s.
@@ -94,6 +106,8 @@ pub struct Config {
     pub search: SearchOptions,
     /// What the user says of single entries.
     pub entries: Arc<BTreeMap<EntryId, EntryOptions>>,
+    /// Which calls are refused, or have to be approved, and what is not on the shelf.
+    pub policy: Policy,
     /// Settings of the daemon itself.
     pub daemon: DaemonOptions,
     /// Settings of the access log.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
 
-use skills::catalog::{FirstSeen, Snapshot, Sources};
+use skills::catalog::{FirstSeen, Hiding, Snapshot, Sources};
 use skills::discovery::{SkillRoot, discover_outside};
 use skills::entry_id::ServerName;
 use skills::problem::Problem;
@@ -68,6 +68,7 @@ impl OfflineShelf {
                 .collect(),
             skills,
             entries: Arc::clone(&config.entries),
+            hiding: Hiding::by(Arc::new(config.policy.hidden())),
             ..Sources::default()
         };
         let (index, seen) = (config.index, &mut NeverSeen);

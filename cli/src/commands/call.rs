@@ -5,13 +5,14 @@ mod failure;
 mod files;
 mod input;
 mod output;
+mod question;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use daemon::client::{ANSWER, Client};
+use daemon::client::{ANSWER, Client, Question};
 use daemon::config::START_TIMEOUT;
 use daemon::protocol::{Call, Describe, Description};
 use serde_json::{Map, Value};
@@ -164,9 +165,9 @@ fn perform(
     if let output::Format::Text(place) = &format {
         place.check()?;
     }
-    let reply = client.call(&call, Some(&interrupt), &mut |progress| {
-        ui.progress(&output::progress(&progress));
-    })?;
+    let mut on_progress = |progress| ui.progress(&output::progress(&progress));
+    let mut on_question = |question: &Question<'_>| question::answer(question, &interrupt, ui);
+    let reply = client.call_asking(&call, Some(&interrupt), &mut on_progress, &mut on_question)?;
     if let Some(problem) = &reply.unchecked {
         ui.warning(&format!("the arguments were not checked: {problem}"));
     }

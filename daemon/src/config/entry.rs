@@ -22,7 +22,7 @@ pub(super) fn is_disabled(node: Node<'_>) -> bool {
 }
 
 /// The keys of a server.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "command",
     "args",
     "env",
@@ -34,6 +34,7 @@ const KEYS: [&str; 11] = [
     "start-timeout",
     "timeout",
     "idle",
+    "policy",
 ];
 
 /// Reads one server; what is odd but harmless is a warning. Where a file is not of our own format, unknown keys are the
@@ -74,6 +75,8 @@ pub(super) fn read(
                 config.idle = idle;
                 warnings.extend(warning);
             }
+            // Read by itself: it is no setting of the server.
+            "policy" => {}
             _ if own_format => {
                 warnings.push(unknown_key(&key, &format!("server `{name}`"), &KEYS, value));
             }

@@ -14,8 +14,7 @@ use tokio::sync::mpsc;
 use super::connection::Request;
 use super::{Context, Validators, methods};
 use crate::access_log::Event;
-use crate::caller::Caller;
-use crate::gate::{self, Decision};
+use crate::gate;
 use crate::protocol::{Call, CallReply, Progress};
 use crate::servers::{CallOptions, CallResult};
 
@@ -82,10 +81,20 @@ async fn attempt(
     let (server, tool) = callable(id, entry)?;
     let unchecked = check(&context.validators, id, &tool, &asked.arguments)?
         .map(|problem| problem.at_server(server.name.as_str(), Some(&tool.name)));
-    permit(id, &asked.arguments, &request.caller)?;
+    let call = gate::Call {
+        id,
+        server: &server.name,
+        tool: &tool,
+        caller: &request.caller,
+        arguments: &asked.arguments,
+    };
+    let started = Instant::now();
+    let limit = asked.timeout_ms.map(Duration::from_millis);
+    context.permit(&call, request, limit).await?;
     let (progress, received) = mpsc::unbounded_channel();
     let options = CallOptions {
-        timeout: asked.timeout_ms.map(Duration::from_millis),
+        // One limit for both waits, since the client waits no longer than that.
+        timeout: limit.map(|limit| limit.saturating_sub(started.elapsed())),
         cancelled: request.cancelled.clone(),
         progress: Some(progress),
     };
@@ -150,18 +159,5 @@ fn check(
     match validators.get(tool) {
         Ok(validator) => validator.check(tool, id, arguments).map(|()| None),
         Err(unusable) => Ok(Some(unusable)),
-    }
-}
-
-/// Asks the gate.
-fn permit(id: &EntryId, arguments: &Map<String, Value>, caller: &Caller) -> Result<(), Problem> {
-    let call = gate::Call {
-        id,
-        caller,
-        arguments,
-    };
-    match gate::authorize(&call) {
-        Decision::Allow => Ok(()),
-        Decision::Deny(problem) => Err(problem),
     }
 }
