@@ -22,6 +22,7 @@ mod mirror;
 mod mirroring;
 mod mounting;
 mod opening;
+mod policy;
 mod reading;
 mod real_servers;
 mod searching;

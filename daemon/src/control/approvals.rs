@@ -185,6 +185,9 @@ impl Context {
     }
 }
 
+#[cfg(test)]
+mod tests;
+
 /// Asks whoever calls.
 async fn ask(approval: &Approval, request: &Request, limit: Option<Duration>) -> Asked {
     let limit = limit.map_or(LIFETIME, |limit| limit.min(LIFETIME));

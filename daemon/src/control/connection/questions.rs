@@ -13,7 +13,7 @@ use crate::protocol::{ErrorObject, Message};
 /// How many questions wait to be sent.
 const WAITING: usize = 4;
 
-type Answer = Result<Box<RawValue>, ErrorObject>;
+pub(in crate::control) type Answer = Result<Box<RawValue>, ErrorObject>;
 
 /// The way to ask the caller of a request.
 #[derive(Clone, Debug)]
@@ -32,6 +32,28 @@ impl Questions {
     #[cfg(test)]
     pub(in crate::control) fn to_nobody() -> Self {
         Self(mpsc::channel(1).0)
+    }
+
+    /// Those of a caller who makes that of the first one; `None` is silence.
+    #[cfg(test)]
+    pub(in crate::control) fn answered_by(
+        answer: impl FnOnce(&RawValue) -> Option<Answer> + Send + 'static,
+    ) -> Self {
+        let (questions, mut asked) = mpsc::channel::<Question>(1);
+        tokio::spawn(async move {
+            if let Some(question) = asked.recv().await {
+                let Question {
+                    params,
+                    answer: mut to,
+                    ..
+                } = question;
+                match answer(&params) {
+                    Some(answer) => drop(to.send(answer)),
+                    None => to.closed().await,
+                }
+            }
+        });
+        Self(questions)
     }
 
     /// Asks, and waits for the answer. `None` when there will be none: the caller is gone, or the question can't be written.
