@@ -223,6 +223,17 @@ fn a_policy_that_cannot_be_read_refuses_every_call() {
     );
     let problems = shelf.status()["problems"].to_string();
     assert!(problems.contains("is no glob"), "{problems}");
+    // What names nothing that there is would let pass what it was meant for.
+    configure(
+        &shelf,
+        json!({ "deny": ["fkae/*", "fake/pit", "*/nobody"], "ask": ["fake/echo"] }),
+    );
+    let said = |what: &str| shelf.status()["problems"].to_string().contains(what);
+    wait_until("it is said", || {
+        said(r#"deny \"fkae/*\" names no server"#)
+    });
+    assert!(said(r#"deny \"fake/pit\" names no tool"#));
+    assert!(!said("nobody") && !said("fake/echo"));
     configure(&shelf, json!({ "deny": [] }));
     wait_until("it was mended", || {
         shelf.run(&["call", "fake/pid"]).code == 0

@@ -2,6 +2,7 @@
 //!
 //! It knows how to ask, not how an answer is shown.
 
+mod approvals;
 mod link;
 mod question;
 
@@ -20,9 +21,9 @@ use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::protocol::{
-    self, Answer, Approvals, Approve, Call, CallReply, ChangeList, Changes, Decided, Deny,
-    Describe, Description, ErrorObject, Evaluate, Evaluation, Hello, ListFilter, Listing, Load,
-    Loaded, Message, Nothing, Overview, PayloadFile, Progress, Search, Status, Welcome, method,
+    self, Answer, Call, CallReply, ChangeList, Changes, Describe, Description, ErrorObject,
+    Evaluate, Evaluation, Hello, ListFilter, Listing, Load, Loaded, Message, Nothing, Overview,
+    PayloadFile, Progress, Search, Status, Welcome, method,
 };
 use link::{Link, Received};
 use question::nobody;
@@ -220,30 +221,6 @@ impl Client {
     /// What the daemon answers, or that it does not.
     pub fn stop(&mut self) -> Result<(), Problem> {
         self.ask(method::STOP, &Nothing {}).map(|Nothing {}| ())
-    }
-
-    /// Asks for what waits for an approval.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn approvals(&mut self) -> Result<Approvals, Problem> {
-        self.ask(method::APPROVALS, &Nothing {})
-    }
-
-    /// Approves a call that waits.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn approve(&mut self, approve: &Approve) -> Result<Decided, Problem> {
-        self.ask(method::APPROVE, approve)
-    }
-
-    /// Denies a call that waits, or takes an approval back.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn deny(&mut self, deny: &Deny) -> Result<Decided, Problem> {
-        self.ask(method::DENY, deny)
     }
 
     /// Calls a tool, with nobody to answer what the daemon may ask. `interrupt` becomes readable when the user no longer wants it: the call is then cancelled at the server too.

@@ -162,6 +162,7 @@ impl connection::Service for Context {
                 let Nothing {} = parameters(&request)?;
                 let policy = self.gate.standing(request.caller.uid);
                 let mut status = methods::status(&snapshot, &self.about, policy);
+                status.problems.extend(self.gate.problems(&snapshot));
                 status.problems.extend(self.log.problem());
                 answer(&status)
             }

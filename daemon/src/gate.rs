@@ -8,6 +8,7 @@ pub mod policy;
 pub mod remembered;
 pub mod rule;
 pub(crate) mod shown;
+mod unmatched;
 
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use std::time::Instant;
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
+use skills::catalog::Snapshot;
 use skills::entry_id::{EntryId, ServerName};
 use skills::json;
 use skills::problem::{Problem, ProblemKind};
@@ -106,6 +108,11 @@ impl Gate {
             Standing::Denied => Decision::Deny(located(denied(&rule), call)),
             Standing::Undecided => Decision::Ask(Box::new((key, approval(call, rule)))),
         }
+    }
+
+    /// What is to be said of its rules, beside the faults of the configuration.
+    pub fn problems(&self, snapshot: &Snapshot) -> Vec<Problem> {
+        unmatched::problems(&self.policy.load(), snapshot)
     }
 
     /// Whether a user's approvals count. Root is no exception: an agent in a container often is root.

@@ -3,11 +3,14 @@
 //! It knows neither in which order rules are asked nor what follows from a match.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use globset::{Glob, GlobMatcher};
 use skills::entry_id::{EntryId, ServerName};
 use skills::tool::{Hints, Tool};
+
+/// The characters that have a meaning in a glob.
+const GLOB: [char; 5] = ['*', '?', '[', '{', '\\'];
 
 /// The list that a rule stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +149,7 @@ impl Rule {
 
     fn glob(text: &str, of_server: bool) -> Result<Matches, (String, String)> {
         // One that can't match anything is a slip of the pen that would let calls pass.
-        if !of_server && !text.contains(['/', '*', '?', '[', '{']) {
+        if !of_server && !text.contains('/') && !text.contains(GLOB) {
             let hints = Hint::ALL.map(|(name, _)| name).join(", ");
             return Err((
                 "is neither a hint nor a glob over ids, which are SERVER/TOOL".to_owned(),
@@ -189,6 +192,28 @@ impl Rule {
         }
     }
 
+    /// Whether it is about one name, and no glob.
+    pub fn is_literal(&self) -> bool {
+        !matches!(self.matches, Matches::Hint(_)) && !self.text.contains(GLOB)
+    }
+
+    /// The server that it is about, where it names one.
+    pub fn server(&self) -> Option<&str> {
+        let (server, _) = self.text.split_once('/')?;
+        let names_one = matches!(self.matches, Matches::Id(_)) && !server.contains(GLOB);
+        names_one.then_some(server)
+    }
+
+    /// Where it is written.
+    pub fn place(&self) -> (&Path, u32) {
+        (&self.file, self.line)
+    }
+
+    /// The list and the rule, as they are written.
+    pub fn quoted(&self) -> String {
+        format!("{} \"{}\"", self.list.as_str(), self.text)
+    }
+
     /// Whether both say the same in the same list, wherever they stand.
     pub fn says_same(&self, other: &Self) -> bool {
         self.list == other.list && self.text == other.text
@@ -198,7 +223,12 @@ impl Rule {
 /// `deny "github/delete_*" (/home/me/shelf.toml:12)`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (list, file) = (self.list.as_str(), self.file.display());
-        write!(f, "{list} \"{}\" ({file}:{})", self.text, self.line)
+        write!(
+            f,
+            "{} ({}:{})",
+            self.quoted(),
+            self.file.display(),
+            self.line
+        )
     }
 }

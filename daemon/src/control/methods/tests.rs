@@ -134,7 +134,7 @@ fn the_status_counts_and_explains() {
 
 #[test]
 fn a_status_survives_the_wire() {
-    let status = status(&snapshot(), &about(), 1000);
+    let status = status(&snapshot(), &about(), Policy::None);
     let json = serde_json::to_string(&status).unwrap();
     assert_eq!(
         serde_json::from_str::<crate::protocol::Status>(&json).unwrap(),
