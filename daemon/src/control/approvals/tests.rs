@@ -91,7 +91,9 @@ async fn define(updates: &Updates, tool: &str) {
         .send(SourceUpdate::Server { server, problems })
         .unwrap();
     let (done, published) = oneshot::channel();
-    let done = Done::new(move |generation| drop(done.send(generation)));
+    let done = Done::new(move |generation| {
+        let _ = done.send(generation);
+    });
     updates.send(SourceUpdate::Flush { done }).unwrap();
     published.await.unwrap();
 }
@@ -269,7 +271,8 @@ async fn what_is_asked_shows_the_call() {
         send.send(params.get().to_owned()).unwrap();
         Some(Ok(RawValue::from_string(r#""no""#.into()).unwrap()))
     });
-    let called = call(&place.context, &place.snapshot(), asked, asking(questions));
+    let snapshot = place.snapshot();
+    let called = call(&place.context, &snapshot, asked, asking(questions));
     assert!(called.await.is_err());
     let shown: serde_json::Value = serde_json::from_str(&shown.await.unwrap()).unwrap();
     let argument = json!([{"name": "x", "value": r#""\u{202e}""#}]);
