@@ -229,9 +229,7 @@ fn a_policy_that_cannot_be_read_refuses_every_call() {
         json!({ "deny": ["fkae/*", "fake/pit", "*/nobody"], "ask": ["fake/echo"] }),
     );
     let said = |what: &str| shelf.status()["problems"].to_string().contains(what);
-    wait_until("it is said", || {
-        said(r#"deny \"fkae/*\" names no server"#)
-    });
+    wait_until("it is said", || said(r#"deny \"fkae/*\" names no server"#));
     assert!(said(r#"deny \"fake/pit\" names no tool"#));
     assert!(!said("nobody") && !said("fake/echo"));
     configure(&shelf, json!({ "deny": [] }));

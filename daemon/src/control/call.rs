@@ -93,8 +93,9 @@ async fn attempt(
     context.permit(&call, request, limit).await?;
     let (progress, received) = mpsc::unbounded_channel();
     let options = CallOptions {
-        // One limit for both waits, since the client waits no longer than that.
-        timeout: limit.map(|limit| limit.saturating_sub(started.elapsed())),
+        // One limit for both waits, since the client waits hardly longer than that. In whole seconds: people take some to answer.
+        timeout: limit
+            .map(|limit| limit.saturating_sub(Duration::from_secs(started.elapsed().as_secs()))),
         cancelled: request.cancelled.clone(),
         progress: Some(progress),
     };
