@@ -1,11 +1,14 @@
 //! The command line: one file a command, each with its arguments, whose comments are the help, and one function.
 
+mod approvals;
+mod approve;
 mod brief;
 mod call;
 mod changes;
 mod complete;
 mod completions;
 mod config;
+mod deny;
 mod eval;
 mod list;
 mod loaded;
@@ -62,6 +65,9 @@ enum Command {
     List(list::Arguments),
     Show(show::Arguments),
     Call(call::Arguments),
+    Approvals(approvals::Arguments),
+    Approve(approve::Arguments),
+    Deny(deny::Arguments),
     Brief(brief::Arguments),
     Serve(serve::Arguments),
     Changes(changes::Arguments),
@@ -107,6 +113,9 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::List(arguments) => list::run(&arguments, environment, ui),
         Command::Show(arguments) => show::run(&arguments, environment, ui),
         Command::Call(arguments) => call::run(&arguments, environment, ui),
+        Command::Approvals(arguments) => approvals::run(&arguments, environment, ui),
+        Command::Approve(arguments) => approve::run(&arguments, environment, ui),
+        Command::Deny(arguments) => deny::run(&arguments, environment, ui),
         Command::Brief(arguments) => brief::run(&arguments, environment, ui),
         Command::Serve(arguments) => serve::run(&arguments, environment),
         Command::Changes(arguments) => changes::run(&arguments, environment, ui),

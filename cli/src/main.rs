@@ -14,6 +14,7 @@ mod launch;
 mod loaded;
 mod on_demand;
 mod selection;
+mod terminal;
 mod ui;
 
 use std::process::ExitCode;

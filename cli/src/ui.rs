@@ -80,6 +80,12 @@ impl Ui {
         let _ = write!(io::stderr().lock(), "{text}{end}");
     }
 
+    /// Says on stderr what is asked; the answer is typed on the same line.
+    pub(crate) fn prompt(&self, text: &str) {
+        self.wipe_progress();
+        self.complain(&harmless(text));
+    }
+
     /// Says what to look at.
     pub(crate) fn warning(&self, text: &str) {
         self.labelled("warning", YELLOW, text);

@@ -84,6 +84,13 @@ pub enum Event {
         /// Which version of its definition ([`skills::catalog::Entry::digest`]).
         hash: Option<String>,
     },
+    /// Somebody decided on a call that waited for an approval.
+    Approval {
+        /// The tool.
+        entry: EntryId,
+        /// What they said.
+        verdict: Verdict,
+    },
     /// `shelf call`.
     Call {
         /// The tool.
@@ -97,6 +104,17 @@ pub enum Event {
         /// The size of the result's JSON in bytes.
         result_bytes: u64,
     },
+}
+
+/// What somebody said to a call that waited for an approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may be made once.
+    Once,
+    /// It may be made, and so may every other call of the tool.
+    Always,
+    /// It may not be made.
+    Denied,
 }
 
 /// The writing end. Cloneable, never blocks a read.

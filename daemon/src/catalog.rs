@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
-use skills::catalog::{EntryOptions, FirstSeen, IndexOptions, Snapshot, Sources};
+use skills::catalog::{EntryOptions, FirstSeen, Hiding, IndexOptions, Snapshot, Sources};
 use skills::entry_id::{EntryId, ServerName};
 use skills::problem::Problem;
 use skills::server::{Server, ServerState};
@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::cache::{Digest, TokenCounts};
 use crate::counting::Counting;
+use crate::gate::policy::Hidden;
 use crate::journal::{Journal, REMEMBERED, SeenFile};
 
 /// What a source has to say.
@@ -59,6 +60,8 @@ pub enum SourceUpdate {
         /// By id.
         entries: Arc<BTreeMap<EntryId, EntryOptions>>,
     },
+    /// The configuration was read (again): what is to be left off the shelf.
+    Hidden(Arc<Hidden>),
     /// What texts cost that the last snapshot had to estimate.
     Counted(Vec<(Digest, u32)>),
     /// The problems of one source, replacing those said before.
@@ -125,6 +128,7 @@ const SAVE_EVERY: Duration = Duration::from_secs(30);
 struct Writer {
     sources: Sources,
     options: IndexOptions,
+    hidden: Arc<Hidden>,
     seen: SeenFile,
     saved: Option<Instant>,
     journal: Journal,
@@ -180,6 +184,7 @@ pub fn start(
     let writer = Writer {
         sources,
         options,
+        hidden: Arc::default(),
         seen,
         saved: None,
         journal,
@@ -286,6 +291,15 @@ impl Writer {
                 self.options = index;
                 self.sources.entries = entries;
                 self.tell("configuration".to_owned(), problems) || changed
+            }
+            // The same rules stay the very same object, by which what was placed is shared.
+            SourceUpdate::Hidden(hidden) => {
+                let changed = !self.hidden.is_same(&hidden);
+                if changed {
+                    self.sources.hiding = Hiding::by(hidden.clone());
+                    self.hidden = hidden;
+                }
+                changed
             }
             SourceUpdate::Counted(counted) => {
                 self.is_counting = false;

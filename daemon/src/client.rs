@@ -2,7 +2,9 @@
 //!
 //! It knows how to ask, not how an answer is shown.
 
+mod approvals;
 mod link;
+mod question;
 
 use std::fs;
 use std::io;
@@ -24,6 +26,9 @@ use crate::protocol::{
     Overview, PayloadFile, Progress, Search, ServerReports, Status, Welcome, method,
 };
 use link::{Link, Received};
+use question::nobody;
+
+pub use question::{Asking, Question};
 
 /// How long a daemon may take over a request that only looks.
 pub const ANSWER: Duration = Duration::from_secs(10);
@@ -239,7 +244,7 @@ impl Client {
         self.ask(method::STOP, &Nothing {}).map(|Nothing {}| ())
     }
 
-    /// Calls a tool. `interrupt` becomes readable when the user no longer wants it: the call is then cancelled at the server too.
+    /// Calls a tool, with nobody to answer what the daemon may ask. `interrupt` becomes readable when the user no longer wants it: the call is then cancelled at the server too.
     ///
     /// # Errors
     /// What the daemon answers, or that it does not.
@@ -249,11 +254,26 @@ impl Client {
         interrupt: Option<&OwnedFd>,
         on_progress: &mut dyn FnMut(Progress),
     ) -> Result<CallReply, Problem> {
+        self.call_asking(call, interrupt, on_progress, &mut nobody)
+    }
+
+    /// Calls a tool; `on_question` answers what the daemon asks before it makes the call.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn call_asking(
+        &mut self,
+        call: &Call,
+        interrupt: Option<&OwnedFd>,
+        on_progress: &mut dyn FnMut(Progress),
+        on_question: &mut dyn FnMut(&Question<'_>) -> Asking,
+    ) -> Result<CallReply, Problem> {
         // The daemon keeps the time. One that hangs would keep it for ever.
         let limit = call
             .timeout_ms
             .map(|limit| Duration::from_millis(limit) + CANCELLATION);
-        self.exchange(method::CALL, call, limit, interrupt, on_progress)
+        let (progress, question) = (on_progress, on_question);
+        self.exchange_asking(method::CALL, call, limit, interrupt, progress, question)
     }
 
     /// Sends a request that only looks and waits for its answer.
@@ -271,8 +291,21 @@ impl Client {
         method: &str,
         params: &impl Serialize,
         limit: Option<Duration>,
+        interrupt: Option<&OwnedFd>,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<T, Problem> {
+        self.exchange_asking(method, params, limit, interrupt, on_progress, &mut nobody)
+    }
+
+    /// [`Client::exchange`], with somebody who answers the daemon's questions.
+    fn exchange_asking<T: DeserializeOwned>(
+        &mut self,
+        method: &str,
+        params: &impl Serialize,
+        limit: Option<Duration>,
         mut interrupt: Option<&OwnedFd>,
         on_progress: &mut dyn FnMut(Progress),
+        on_question: &mut dyn FnMut(&Question<'_>) -> Asking,
     ) -> Result<T, Problem> {
         let id = self.send(method, params)?;
         // No deadline where the clock does not reach as far.
@@ -281,7 +314,7 @@ impl Client {
         loop {
             match self.link.receive(interrupt, deadline)? {
                 Received::Message(message) if message.method.is_some() => {
-                    self.asked(*message, on_progress)?;
+                    self.asked(*message, on_progress, on_question)?;
                 }
                 Received::Message(message) => {
                     if let Some(answer) = answer_to(id, *message) {
@@ -339,19 +372,30 @@ impl Client {
         Ok(self.last_id)
     }
 
-    /// Takes what the daemon says of its own accord: progress, and requests, of which none is known yet.
+    /// Takes what the daemon says of its own accord: progress, and questions.
     fn asked(
         &mut self,
         message: Message,
         on_progress: &mut dyn FnMut(Progress),
+        on_question: &mut dyn FnMut(&Question<'_>) -> Asking,
     ) -> Result<(), Problem> {
         let method = message.method.unwrap_or_default();
         if let Some(id) = message.id {
-            let error = ErrorObject::protocol(
-                ErrorObject::METHOD_NOT_FOUND,
-                format!("the caller has no method `{method}`"),
-            );
-            return self.link.send(&Message::response(Some(id), Err(error)));
+            let connection = self.link.descriptor();
+            let asking = on_question(&Question {
+                method: &method,
+                params: message.params.as_deref(),
+                connection,
+            });
+            let outcome = match asking {
+                Asking::Answered(answer) => Ok(answer),
+                Asking::Unable => Err(ErrorObject::protocol(
+                    ErrorObject::METHOD_NOT_FOUND,
+                    format!("the caller can't answer `{method}`"),
+                )),
+                Asking::Over => return Ok(()),
+            };
+            return self.link.send(&Message::response(Some(id), outcome));
         }
         if method == method::PROGRESS
             && let Some(params) = message.params

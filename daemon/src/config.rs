@@ -18,6 +18,7 @@ pub mod import;
 mod jsonc;
 mod life;
 mod node;
+mod policy;
 mod reader;
 mod words;
 
@@ -39,6 +40,7 @@ use self::expansion::Expansion;
 pub use self::life::{Restart, Share};
 use self::node::Fault;
 use crate::access_log::LogOptions;
+use crate::gate::policy::Policy;
 use crate::surroundings::Environment;
 
 /// How long a start may take by default: a first one downloads the package, which took up to 77 s.
@@ -66,6 +68,8 @@ pub struct Config {
     pub search: SearchOptions,
     /// What the user says of single entries.
     pub entries: Arc<BTreeMap<EntryId, EntryOptions>>,
+    /// Which calls are refused, or have to be approved, and what is not on the shelf.
+    pub policy: Policy,
     /// Settings of the daemon itself.
     pub daemon: DaemonOptions,
     /// Settings of the access log.

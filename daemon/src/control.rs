@@ -2,6 +2,7 @@
 //!
 //! Every call passes here: found, checked against its schema, let through the gate, logged exactly once.
 
+mod approvals;
 mod call;
 pub(crate) mod changes;
 mod connection;
@@ -31,6 +32,7 @@ use crate::access_log::{AccessLog, Event};
 use crate::caller::Callers;
 use crate::catalog::Snapshots;
 use crate::config::START_TIMEOUT;
+use crate::gate::Gate;
 use crate::journal;
 use crate::protocol::{About, ErrorObject, Nothing, method};
 use crate::searching::Searcher;
@@ -56,6 +58,8 @@ pub struct Context {
     pub searcher: Searcher,
     /// The servers.
     pub servers: Servers,
+    /// What every call passes.
+    pub gate: Arc<Gate>,
     /// The access log.
     pub log: AccessLog,
     /// Where the journal is.
@@ -157,7 +161,9 @@ impl connection::Service for Context {
         match request.method.as_str() {
             method::STATUS => {
                 let Nothing {} = parameters(&request)?;
-                let mut status = methods::status(&snapshot, &self.about, request.caller.uid);
+                let policy = self.gate.standing(request.caller.uid);
+                let mut status = methods::status(&snapshot, &self.about, policy);
+                status.problems.extend(self.gate.problems(&snapshot));
                 status.problems.extend(self.log.problem());
                 answer(&status)
             }
@@ -210,6 +216,12 @@ impl connection::Service for Context {
                 servers::control(&self, &snapshot, asked, &request.cancelled).await?;
                 answer(&Nothing {})
             }
+            method::APPROVALS => {
+                let Nothing {} = parameters(&request)?;
+                answer(&self.approvals()?)
+            }
+            method::APPROVE => answer(&self.approve(parameters(&request)?, &request).await?),
+            method::DENY => answer(&self.deny(parameters(&request)?, &request).await?),
             method::STOP => {
                 self.shutdown.cancel();
                 answer(&Nothing {})

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
 
-use skills::catalog::{FirstSeen, IndexOptions, Outline, Snapshot, Sources};
+use skills::catalog::{FirstSeen, Hiding, IndexOptions, Outline, Snapshot, Sources};
 use skills::discovery::{SkillRoot, discover_outside};
 use skills::entry_id::ServerName;
 use skills::problem::Problem;
@@ -79,6 +79,7 @@ impl OfflineShelf {
                 .collect(),
             skills,
             entries: Arc::clone(&config.entries),
+            hiding: Hiding::by(Arc::new(config.policy.hidden())),
             ..Sources::default()
         };
         Ok(Self {

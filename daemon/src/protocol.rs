@@ -3,6 +3,7 @@
 //! A connection opens with [`Hello`], then both sides may send requests. One request is served at a time; when the
 //! connection is closed, or just its writing half, the request is cancelled. It must not know sockets.
 
+mod approvals;
 mod calls;
 mod changes;
 mod entries;
@@ -14,6 +15,9 @@ pub use crate::servers::Progress;
 pub use skills::catalog::EntryKind;
 pub use skills::search::{Answer, Case, Evaluation};
 
+pub use approvals::{
+    Always, Approval, ApprovalState, Approvals, Approve, Confirmed, Decided, Deny, ShownArgument,
+};
 pub use calls::{Call, CallReply};
 pub use changes::{Change, ChangeKind, ChangeList, ChangedKind, Changes, Net, Revision};
 pub use entries::{
@@ -52,6 +56,15 @@ pub mod method {
     pub const CHANGES: &str = "changes";
     /// [`Call`](super::Call) → [`CallReply`](super::CallReply).
     pub const CALL: &str = "call";
+    /// [`Nothing`](super::Nothing) → [`Approvals`](super::Approvals).
+    pub const APPROVALS: &str = "approvals";
+    /// [`Approve`](super::Approve) → [`Decided`](super::Decided).
+    pub const APPROVE: &str = "approve";
+    /// [`Deny`](super::Deny) → [`Decided`](super::Decided).
+    pub const DENY: &str = "deny";
+    /// A request to the caller: [`Approval`](super::Approval) → [`Confirmed`](super::Confirmed). A caller that can't ask anybody
+    /// answers with an error.
+    pub const CONFIRM: &str = "confirm";
     /// A notification to the caller: [`Progress`](super::Progress).
     pub const PROGRESS: &str = "progress";
     /// [`Nothing`](super::Nothing) → [`ServerReports`](super::ServerReports).

@@ -4,6 +4,7 @@ mod differences;
 mod find;
 #[cfg(test)]
 pub(crate) mod fixtures;
+mod hiding;
 mod outline;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use crate::tree::Directory;
 
 pub use differences::{Known, differences};
 pub use find::id_in_path;
+pub use hiding::{Hides, Hiding};
 pub use outline::{Outline, Shown};
 
 /// What a snapshot is made from.
@@ -40,6 +42,8 @@ pub struct Sources {
     pub journal: Arc<[String]>,
     /// What the user says of single entries, by id.
     pub entries: Arc<BTreeMap<EntryId, EntryOptions>>,
+    /// Which entries are left off the shelf.
+    pub hiding: Hiding,
 }
 
 /// What an entry is.
@@ -171,6 +175,13 @@ impl Snapshot {
     pub fn server_file_name(&self, server: &ServerName) -> Option<String> {
         let placed = self.layout.servers().get(server)?;
         Some(placed.content.file_name.clone())
+    }
+
+    /// How many tools of a server are on the shelf; `None` while they are not known.
+    pub fn tools_of(&self, server: &ServerName) -> Option<usize> {
+        let content = &self.layout.servers().get(server)?.content;
+        let known = content.server.definitions.as_ref();
+        known.map(|_| content.tools.len())
     }
 
     /// Whether the user wants it shown and loaded before others.

@@ -16,7 +16,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::catalog::{EntryOptions, FirstSeen, IndexOptions, Sources};
+use crate::catalog::{EntryOptions, FirstSeen, Hiding, IndexOptions, Sources};
 use crate::entry_id::{EntryId, ServerName};
 use crate::index::{self, Group, Kind, Line, TokenCounter};
 use crate::names::Taken;
@@ -39,6 +39,7 @@ pub(crate) struct Layout {
     groups: Vec<Arc<Group>>,
     options: IndexOptions,
     entries: Arc<BTreeMap<EntryId, EntryOptions>>,
+    hiding: Hiding,
     /// The revision of the counts that it was made with.
     counts: u64,
     index_is_counted: bool,
@@ -59,7 +60,10 @@ impl Layout {
         let given = &Given {
             counter,
             entries: &sources.entries,
-            same_entries: previous.is_some_and(|layout| layout.entries == sources.entries),
+            hiding: &sources.hiding,
+            same_entries: previous.is_some_and(|layout| {
+                layout.entries == sources.entries && layout.hiding.is_same(&sources.hiding)
+            }),
             same_counts: previous.is_some_and(|layout| layout.counts == counter.revision()),
         };
         let stamp = &mut Stamp::new(previous.map(|layout| &layout.root), first_seen);
@@ -105,6 +109,7 @@ impl Layout {
             groups,
             options,
             entries: sources.entries.clone(),
+            hiding: sources.hiding.clone(),
             counts: counter.revision(),
             index_is_counted,
             is_counted,
@@ -220,14 +225,16 @@ fn unknown_entries(
     let exists = |id: &EntryId| {
         let first = id.as_str().split_once('/').map_or("", |(first, _)| first);
         if first == ids::SKILLS {
-            return skills.iter().any(|skill| skill.id == *id);
+            return sources.hiding.skill(id) || skills.iter().any(|skill| skill.id == *id);
         }
         let server = servers
             .values()
             .find(|server| server.content.file_name == first);
         server.is_some_and(|server| {
-            let tools = &server.content.tools;
-            server.content.server.definitions.is_none() || tools.iter().any(|tool| tool.id == *id)
+            let content = &server.content;
+            content.server.definitions.is_none()
+                || content.hidden.contains(id)
+                || content.tools.iter().any(|tool| tool.id == *id)
         })
     };
     let unknown = sources.entries.iter().filter(|(id, _)| !exists(id));

@@ -9,7 +9,8 @@ mod visible;
 mod tests;
 
 pub(crate) use self::distinct::distinguish;
-pub(crate) use self::visible::{is_invisible, visible};
+pub use self::visible::is_invisible;
+pub(crate) use self::visible::visible;
 
 /// The longest summary, in characters.
 pub const MAX_CHARACTERS: usize = 120;

@@ -23,6 +23,7 @@ Without options it speaks both eras (up to 2025-11-25 `initialize`, from 2026-07
   --unknown-fields        tools with fields that no specification has
   --numbers               1e3, a 30-digit integer, duplicate keys and unsorted keys in a schema
   --shuffle FILE          other key order and other order of tools at each start, counted in FILE
+  --merge FILE            the JSON in FILE, read at each listing, has fields to be added to tools, by name
   --tools N               N more tools, `extra_0` and so on
   --no-listen             refuse `subscriptions/listen`
   --unadvertised          do not declare `listChanged`
@@ -57,7 +58,7 @@ def parse_options():
         "odd-names odd-schemas unknown-fields numbers no-listen unadvertised ignore-eof ignore-term stderr-flood"
     ).split():
         parser.add_argument("--" + flag, action="store_true")
-    for option in ("starts", "calls", "exit-at-once", "never-reply", "refuse", "shuffle"):
+    for option in ("starts", "calls", "exit-at-once", "never-reply", "refuse", "shuffle", "merge"):
         parser.add_argument("--" + option)
     parser.add_argument("--slow-start", type=float, default=0)
     parser.add_argument("--page", type=int, default=0)
@@ -253,6 +254,11 @@ class Server:
                 '{"type":"object","properties":{"z":{"default":1e3},"a":{"const":123456789012345678901234567890,'
                 '"default":0.1000,"default":0.2}},"a_last":1}'
             )
+        if options.merge:
+            with open(options.merge) as file:
+                fields = json.load(file)
+            for tool in tools:
+                tool.update(fields.get(tool["name"], {}))
         if options.shuffle and self.start % 2:
             tools = [dict(reversed(tool.items())) for tool in reversed(tools)]
         return tools

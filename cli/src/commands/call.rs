@@ -8,6 +8,7 @@ mod input;
 mod limit;
 mod lines;
 mod output;
+mod question;
 mod sources;
 
 use std::ffi::{OsStr, OsString};
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use daemon::client::{ANSWER, Client};
+use daemon::client::{ANSWER, Client, Question};
 use daemon::config::START_TIMEOUT;
 use daemon::protocol::{Call, Describe, Description};
 use serde_json::{Map, Value};
@@ -216,9 +217,9 @@ fn perform(
     if let output::Format::Text(place) = &format {
         place.check(ui.out_is_terminal())?;
     }
-    let reply = client.call(&call, Some(&interrupt), &mut |progress| {
-        ui.progress(&output::progress(&progress));
-    })?;
+    let mut on_progress = |progress| ui.progress(&output::progress(&progress));
+    let mut on_question = |question: &Question<'_>| question::answer(question, &interrupt, ui);
+    let reply = client.call_asking(&call, Some(&interrupt), &mut on_progress, &mut on_question)?;
     if arguments.verbose {
         for (name, value) in &reply.filled {
             ui.note(&format!(

@@ -101,9 +101,8 @@ fn describe(status: &Status) -> String {
     line(
         "policy",
         match status.policy {
-            Policy::Advisory => {
-                "advisory (whoever calls as the daemon's own user could also change its configuration)"
-            }
+            Policy::None => "none",
+            Policy::Advisory => "advisory (you could change it, or approve your own calls)",
             Policy::Enforced => "enforced (the daemon belongs to another user)",
         }
         .to_owned(),

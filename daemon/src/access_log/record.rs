@@ -8,7 +8,7 @@ use serde_json::ser::{CompactFormatter, Formatter};
 use serde_json::{Map, Value};
 use skills::entry_id::EntryId;
 
-use super::{Event, LogOptions, Queries};
+use super::{Event, LogOptions, Queries, Verdict};
 use crate::caller::Caller;
 
 /// The longest text, in characters, that comes from a caller's words: a search, an argument's name.
@@ -30,6 +30,10 @@ pub enum EventName {
     Search,
     /// A definition was handed out to a session.
     Load,
+    /// `shelf approve`, or a yes on the terminal of a call.
+    Approve,
+    /// `shelf deny`, or a no on the terminal of a call.
+    Deny,
     /// `shelf call`.
     Call,
     /// Opens were not logged, since they came faster than they could be written.
@@ -48,6 +52,8 @@ impl EventName {
             Self::Show => "show",
             Self::Search => "search",
             Self::Load => "load",
+            Self::Approve => "approve",
+            Self::Deny => "deny",
             Self::Call => "call",
             Self::Dropped => "dropped",
             Self::Other => "other",
@@ -90,7 +96,8 @@ pub struct Record {
     /// Whether the call worked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// The kind of the problem of a call that failed; a text, so that one of a later version can be read.
+    /// The kind of the problem of a call that failed, or how far an approval goes (`once`, `always`); a text, so that one of a later
+    /// version can be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// How long the call took.
@@ -139,6 +146,16 @@ impl Record {
                 record.event = EventName::Load;
                 record.entry = Some(entry);
                 record.hash = hash;
+            }
+            Event::Approval { entry, verdict } => {
+                let (event, kind) = match verdict {
+                    Verdict::Once => (EventName::Approve, Some("once")),
+                    Verdict::Always => (EventName::Approve, Some("always")),
+                    Verdict::Denied => (EventName::Deny, None),
+                };
+                record.event = event;
+                record.entry = Some(entry);
+                record.kind = kind.map(str::to_owned);
             }
             Event::Search { words, matches } => {
                 record.event = EventName::Search;

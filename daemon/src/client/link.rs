@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
@@ -63,6 +63,11 @@ impl Link {
     pub(super) fn close_writing(&self) {
         // A socket that can't be shut down is closed already.
         let _ = self.stream.shutdown(Shutdown::Write);
+    }
+
+    /// Becomes readable when the daemon says something, or is gone.
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
     }
 
     /// The next message. Blocks until it is there, `interrupt` becomes readable, or the deadline is over.

@@ -24,7 +24,7 @@ pub(super) fn is_disabled(node: Node<'_>) -> bool {
 }
 
 /// The keys of a server.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "command",
     "args",
     "env",
@@ -39,6 +39,7 @@ const KEYS: [&str; 14] = [
     "idle",
     "share",
     "restart",
+    "policy",
 ];
 
 /// Reads one server; what is odd but harmless is a warning. Where a file is not of our own format, unknown keys are the
@@ -89,6 +90,8 @@ pub(super) fn read(
                 Ok(restart) => config.restart = restart,
                 Err(fault) => refuse(fault, own_format, &mut warnings)?,
             },
+            // Read by itself: it is no setting of the server.
+            "policy" => {}
             _ if own_format => {
                 warnings.push(unknown_key(&key, &format!("server `{name}`"), &KEYS, value));
             }

@@ -8,11 +8,11 @@ use skills::entry_id::ServerName;
 use skills::problem::Problem;
 
 use super::node::{Fault, Node};
-use super::{Config, ServerConfig, Transport, entry, jsonc, node, words};
+use super::{Config, ServerConfig, Transport, entry, jsonc, node, policy, words};
 use crate::access_log::Queries;
 
 /// The keys of a whole file.
-const SECTIONS: [&str; 9] = [
+const SECTIONS: [&str; 10] = [
     "servers",
     "mcpServers",
     "skills",
@@ -20,6 +20,7 @@ const SECTIONS: [&str; 9] = [
     "index",
     "search",
     "entries",
+    "policy",
     "daemon",
     "log",
 ];
@@ -58,6 +59,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn file(&mut self, root: Node<'_>, own_format: bool) -> Result<(), Fault> {
         let mut known = false;
+        let mut has_policy = false;
         let entries = root.entries("the file")?.into_iter();
         for (key, value) in entries.filter(|(_, value)| !value.is_null()) {
             known |= SECTIONS.contains(&&*key);
@@ -68,6 +70,13 @@ impl Reader<'_> {
                 "index" => self.index(value),
                 "search" => self.search(value),
                 "entries" => self.entries(value),
+                "policy" if std::mem::replace(&mut has_policy, true) => {
+                    Err(policy::twice(value, self.path, &mut self.config.policy))
+                }
+                "policy" => {
+                    self.policy(value);
+                    Ok(())
+                }
                 "daemon" => self.daemon(value),
                 "log" => self.log(value),
                 // The file of another client may hold anything beside its servers.
@@ -133,6 +142,9 @@ impl Reader<'_> {
 
     fn server(&mut self, name: &ServerName, node: Node<'_>, own_format: bool) -> ServerConfig {
         let disabled = entry::is_disabled(node);
+        let mut faults = Vec::new();
+        policy::of_server(name, node, self.path, &mut self.config.policy, &mut faults);
+        faults.into_iter().for_each(|fault| self.note(Err(fault)));
         match entry::read(name, node, own_format) {
             Ok((config, warnings)) => {
                 for warning in warnings {
@@ -197,6 +209,12 @@ impl Reader<'_> {
         self.config.entries = words::entries(node, self.path, &mut faults)?.into();
         faults.into_iter().for_each(|fault| self.note(Err(fault)));
         Ok(())
+    }
+
+    fn policy(&mut self, node: Node<'_>) {
+        let mut faults = Vec::new();
+        policy::general(node, self.path, &mut self.config.policy, &mut faults);
+        faults.into_iter().for_each(|fault| self.note(Err(fault)));
     }
 
     fn daemon(&mut self, node: Node<'_>) -> Result<(), Fault> {

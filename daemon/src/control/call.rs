@@ -14,8 +14,7 @@ use tokio::sync::mpsc;
 use super::connection::Request;
 use super::{Context, methods};
 use crate::access_log::Event;
-use crate::caller::Caller;
-use crate::gate::{self, Decision};
+use crate::gate;
 use crate::protocol::{Call, CallReply, Progress};
 use crate::servers::{CallOptions, CallResult};
 
@@ -122,10 +121,21 @@ async fn attempt(
             (Map::new(), Some(unusable))
         }
     };
-    permit(id, &asked.arguments, &request.caller)?;
+    let call = gate::Call {
+        id,
+        server: &server.name,
+        tool: &tool,
+        caller: &request.caller,
+        arguments: &asked.arguments,
+    };
+    let started = Instant::now();
+    let limit = asked.timeout_ms.map(Duration::from_millis);
+    context.permit(&call, request, limit).await?;
     let (progress, received) = mpsc::unbounded_channel();
     let options = CallOptions {
-        timeout: asked.timeout_ms.map(Duration::from_millis),
+        // One limit for both waits, since the client waits hardly longer than that. In whole seconds: people take some to answer.
+        timeout: limit
+            .map(|limit| limit.saturating_sub(Duration::from_secs(started.elapsed().as_secs()))),
         cancelled: request.cancelled.clone(),
         progress: Some(progress),
         session: request.caller.session.clone(),
@@ -186,18 +196,5 @@ fn callable(id: &EntryId, entry: Entry) -> Result<(Arc<Server>, Arc<Tool>), Prob
             format!("`{id}` is a skill, there is nothing to call"),
         )
         .hint(format!("read it: shelf show {id}"))),
-    }
-}
-
-/// Asks the gate.
-fn permit(id: &EntryId, arguments: &Map<String, Value>, caller: &Caller) -> Result<(), Problem> {
-    let call = gate::Call {
-        id,
-        caller,
-        arguments,
-    };
-    match gate::authorize(&call) {
-        Decision::Allow => Ok(()),
-        Decision::Deny(problem) => Err(problem),
     }
 }

@@ -1,4 +1,4 @@
-//! What `changes` is answered with: the journal's changes, as far as the caller may see them, with the summaries of now.
+//! What `changes` is answered with: the journal's changes, with the summaries of now.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,6 @@ use skills::catalog::Snapshot;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::catalog::Snapshots;
-use crate::gate;
 use crate::journal::Place;
 use crate::protocol::{ChangeKind, ChangeList, Changes};
 
@@ -28,11 +27,8 @@ pub(super) async fn changes(
     })
 }
 
-/// The changes that a caller may see, with the summaries of the entries that are there.
+/// The changes with the summaries of the entries that are there.
 pub(crate) fn described(mut list: ChangeList, snapshot: &Snapshot) -> ChangeList {
-    let entries = &snapshot.entries;
-    list.changes
-        .retain(|change| entries.get(&change.id).is_none_or(gate::visible));
     let summaries: HashMap<_, _> = snapshot.summaries().collect();
     for change in &mut list.changes {
         if change.change != ChangeKind::Removed {

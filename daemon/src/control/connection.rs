@@ -2,6 +2,8 @@
 //!
 //! It knows the wire, not what the methods mean.
 
+mod questions;
+
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,11 +17,14 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use self::questions::Desk;
 use super::lines::Lines;
 use crate::caller::{Caller, session_name};
 use crate::protocol::{
     self, About, ErrorObject, Hello, MAX_LINE, Message, PayloadFile, Progress, Welcome, method,
 };
+
+pub(super) use self::questions::Questions;
 
 #[cfg(test)]
 mod tests;
@@ -40,6 +45,8 @@ pub(super) struct Request {
     pub(super) cancelled: CancellationToken,
     /// Progress for the caller to see.
     pub(super) progress: mpsc::Sender<Progress>,
+    /// The way to ask the caller something.
+    pub(super) questions: Questions,
 }
 
 /// What requests are handed to.
@@ -121,7 +128,7 @@ impl<S: Service> Connection<S> {
                 return self.reply(None, Err(error)).await;
             }
         };
-        // Without both it is a notification, or an answer: the daemon asks nothing yet.
+        // Without both it is a notification, or an answer to what nobody waits for.
         let (Some(id), Some(method)) = (message.id, message.method) else {
             return Ok(());
         };
@@ -166,19 +173,23 @@ impl<S: Service> Connection<S> {
     async fn request(&mut self, id: u64, method: String, params: Box<RawValue>) -> io::Result<()> {
         let cancelled = self.service.shutdown().child_token();
         let (progress, mut reported) = mpsc::channel(WAITING_PROGRESS);
+        let (questions, mut desk) = Desk::new();
         let mut running = tokio::spawn(self.service.clone().handle(Request {
             caller: self.caller.clone(),
             method,
             params,
             cancelled: cancelled.clone(),
             progress,
+            questions,
         }));
-        let talked = self.talk(&mut running, &mut reported, &cancelled).await;
+        let talk = self.talk(&mut running, &mut reported, &mut desk, &cancelled);
+        let talked = talk.await;
         // Whatever went wrong on the wire, the request gets to its end: it is logged, and its server told.
         let outcome = match talked {
             Ok(outcome) => outcome,
             Err(e) => {
                 cancelled.cancel();
+                desk.close();
                 let _ = running.await;
                 return Err(e);
             }
@@ -194,6 +205,7 @@ impl<S: Service> Connection<S> {
         &mut self,
         running: &mut JoinHandle<Outcome>,
         reported: &mut mpsc::Receiver<Progress>,
+        desk: &mut Desk,
         cancelled: &CancellationToken,
     ) -> io::Result<Outcome> {
         let mut open = true;
@@ -207,11 +219,13 @@ impl<S: Service> Connection<S> {
                     Err(problem.into())
                 })),
                 Some(progress) = reported.recv() => self.report(&progress).await?,
+                Some(question) = desk.next() => send(&mut self.writer, &question).await?,
                 line = self.lines.next(), if open => {
                     if let Some(line) = line? {
-                        self.refuse_second(&line).await?;
+                        self.heard(&line, desk).await?;
                     } else {
                         open = false;
+                        desk.close();
                         cancelled.cancel();
                     }
                 }
@@ -219,15 +233,16 @@ impl<S: Service> Connection<S> {
         }
     }
 
-    async fn refuse_second(&mut self, line: &[u8]) -> io::Result<()> {
-        let Ok(Message {
-            id: Some(id),
-            method: Some(_),
-            ..
-        }) = serde_json::from_slice(line)
-        else {
+    /// Takes what comes while a request runs: answers, and further requests, which are refused.
+    async fn heard(&mut self, line: &[u8], desk: &mut Desk) -> io::Result<()> {
+        let Ok(message) = serde_json::from_slice::<Message>(line) else {
             return Ok(());
         };
+        if message.method.is_none() {
+            desk.take(message);
+            return Ok(());
+        }
+        let Some(id) = message.id else { return Ok(()) };
         let error = ErrorObject::protocol(
             ErrorObject::INVALID_REQUEST,
             "another request is still running on this connection",

@@ -9,7 +9,6 @@ use skills::formats::names;
 use skills::problem::{Problem, ProblemKind};
 use skills::server::{Phase, Server, ServerState};
 
-use crate::gate;
 use crate::protocol::{
     About, Description, EntryKind, ListFilter, ListedEntry, Listing, Policy, ServerPhase,
     ServerStatus, SkillDescription, Status, ToolDescription,
@@ -19,14 +18,14 @@ use crate::protocol::{
 pub(super) mod tests;
 
 /// The state of the daemon, as one caller sees it.
-pub(super) fn status(snapshot: &Snapshot, about: &About, caller_uid: u32) -> Status {
+pub(super) fn status(snapshot: &Snapshot, about: &About, policy: Policy) -> Status {
     let count = |kind| {
-        let of_kind = |entry: &&Entry| gate::visible(entry) && entry.kind() == kind;
+        let of_kind = |entry: &&Entry| entry.kind() == kind;
         snapshot.entries.values().filter(of_kind).count()
     };
     Status {
         about: about.clone(),
-        policy: policy(caller_uid, about.uid),
+        policy,
         generation: snapshot.generation,
         tools: count(EntryKind::Tool),
         skill_entries: count(EntryKind::Skill),
@@ -36,7 +35,8 @@ pub(super) fn status(snapshot: &Snapshot, about: &About, caller_uid: u32) -> Sta
             .values()
             .map(|(server, state)| {
                 let shown_as = snapshot.server_file_name(&server.name);
-                server_status(server, state, shown_as.unwrap_or_default())
+                let tools = snapshot.tools_of(&server.name);
+                server_status(server, state, shown_as.unwrap_or_default(), tools)
             })
             .collect(),
         problems: snapshot.problems().cloned().collect(),
@@ -44,23 +44,19 @@ pub(super) fn status(snapshot: &Snapshot, about: &About, caller_uid: u32) -> Sta
     }
 }
 
-/// A policy binds only those who can't change it: neither the daemon's own user nor root.
-const fn policy(caller: u32, daemon: u32) -> Policy {
-    if caller == daemon || caller == 0 {
-        Policy::Advisory
-    } else {
-        Policy::Enforced
-    }
-}
-
-fn server_status(server: &Server, state: &ServerState, shown_as: String) -> ServerStatus {
+fn server_status(
+    server: &Server,
+    state: &ServerState,
+    shown_as: String,
+    tools: Option<usize>,
+) -> ServerStatus {
     let (phase, reason) = phase(&state.phase);
     ServerStatus {
         name: server.name.to_string(),
         shown_as,
         state: phase,
         reason,
-        tools: server.definitions.as_ref().map(|d| d.tools.len()),
+        tools,
         about: server.about(),
         stale_since: state.stale.and_then(timestamp),
     }
@@ -103,7 +99,7 @@ pub(crate) fn list(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, 
             Entry::Tool { server, .. } => of_server(&server.name),
             Entry::Skill(_) => filter.server.is_none(),
         };
-        server_fits && filter.kind.is_none_or(|kind| kind == entry.kind()) && gate::visible(entry)
+        server_fits && filter.kind.is_none_or(|kind| kind == entry.kind())
     };
     let entries = snapshot
         .summaries()
@@ -209,19 +205,12 @@ pub(crate) fn describe(snapshot: &Snapshot, id_or_path: &str) -> Result<Descript
     })
 }
 
-/// Finds an entry that the caller may see; one that is hidden is not told apart from one that is not there.
+/// Finds an entry. One that is hidden is in no snapshot.
 pub(super) fn find(snapshot: &Snapshot, id_or_path: &str) -> Result<(EntryId, Entry), Problem> {
-    let (id, entry) = snapshot.find(id_or_path).map_err(|problem| {
+    snapshot.find(id_or_path).map_err(|problem| {
         unknown_server(snapshot, id_or_path)
             .map_or(problem, |(server, state)| not_known(server, state))
-    })?;
-    if gate::visible(&entry) {
-        return Ok((id, entry));
-    }
-    Err(Problem::new(
-        ProblemKind::NotFound,
-        format!("there is no entry `{id_or_path}`"),
-    ))
+    })
 }
 
 /// The server that an entry would belong to, when that has not said its tools and so may have it.

@@ -1,4 +1,4 @@
-//! The methods `search` and `evaluate`: what a caller asks for becomes a question to the index, and what they may not see stays away.
+//! The methods `search` and `evaluate`: what a caller asks for becomes a question to the index.
 //!
 //! It knows neither how entries are ranked nor when the index is built.
 
@@ -13,7 +13,6 @@ use tokio::time::Instant;
 use super::connection::Request;
 use super::{Context, methods};
 use crate::access_log::Event;
-use crate::gate;
 use crate::protocol::{Evaluate, Search};
 use crate::searching::Built;
 
@@ -99,12 +98,7 @@ pub(crate) fn search(
         Some(name) => shown.server_name(methods::server_named(shown, name)?),
         None => None,
     };
-    let hidden = shown
-        .entries()
-        .iter()
-        .filter(|(_, entry)| !gate::visible(entry))
-        .map(|(id, _)| id.clone());
-    let exclude: HashSet<_> = hidden.chain(asked.exclude.iter().cloned()).collect();
+    let exclude: HashSet<_> = asked.exclude.iter().cloned().collect();
     let mut answer = index.search(&Query {
         words: &asked.words,
         limit: asked.limit.clamp(1, MOST),

@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use skills::catalog::Hides;
 use skills::discovery::SkillRoot;
 use skills::entry_id::{EntryId, ServerName};
 use skills::layout::ids;
@@ -14,6 +15,7 @@ use skills::tool::Tool;
 use super::scan;
 use crate::cache::CachedDefinitions;
 use crate::config::Config;
+use crate::gate::policy::Hidden;
 use crate::run::{configuration_name, load_config};
 use crate::surroundings::Surroundings;
 
@@ -21,6 +23,7 @@ use crate::surroundings::Surroundings;
 #[derive(Debug)]
 pub struct OfflineNames {
     config: Config,
+    hidden: Hidden,
     given: Vec<SkillRoot>,
     cache: CachedDefinitions,
 }
@@ -36,8 +39,10 @@ impl OfflineNames {
         skills: &[SkillRoot],
     ) -> Result<Self, Problem> {
         let name = configuration_name(config, skills);
+        let config = load_config(config, &surroundings.environment)?;
         Ok(Self {
-            config: load_config(config, &surroundings.environment)?,
+            hidden: config.policy.hidden(),
+            config,
             given: skills.to_owned(),
             cache: CachedDefinitions::new(&surroundings.directories.cache, &name),
         })
@@ -68,7 +73,7 @@ impl OfflineNames {
             return Vec::new();
         }
         let mut skills = ids::skill_ids(&scan(&self.given, &self.config));
-        skills.retain(|id| id.as_str().starts_with(beginning));
+        skills.retain(|id| id.as_str().starts_with(beginning) && !self.hidden.hides_skill(id));
         skills.sort();
         skills
     }
@@ -78,11 +83,9 @@ impl OfflineNames {
         let (shown, _) = id.split_once('/')?;
         let mut directories = self.directories();
         let (server, directory) = directories.find(|(_, directory)| directory == shown)?;
-        let tools = self.cache.load(server)?.definitions.tools.clone();
-        let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
-        let ids = ids::tool_ids(server, &directory, &names);
-        let at = ids.iter().position(|known| known.as_str() == id)?;
-        Some(Arc::clone(&tools[at]))
+        let mut tools = self.tools_of(server, &directory).into_iter();
+        let (_, tool) = tools.find(|(known, _)| known.as_str() == id)?;
+        Some(tool)
     }
 
     /// The servers that are not disabled, each with its directory. Those that are have a directory all the same.
@@ -96,8 +99,25 @@ impl OfflineNames {
     }
 
     fn of_server(&self, server: &ServerName, directory: &str) -> Vec<EntryId> {
-        let names = self.cache.tool_names(server).unwrap_or_default();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        ids::tool_ids(server, directory, &names)
+        if self.hidden.is_empty() {
+            let names = self.cache.tool_names(server).unwrap_or_default();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            return ids::tool_ids(server, directory, &names);
+        }
+        // What is hidden may depend on what the tools say of themselves.
+        let tools = self.tools_of(server, directory).into_iter();
+        tools.map(|(id, _)| id).collect()
+    }
+
+    /// The tools of a server that are on the shelf.
+    fn tools_of(&self, server: &ServerName, directory: &str) -> Vec<(EntryId, Arc<Tool>)> {
+        let cached = self.cache.load(server);
+        let tools = cached.map(|cached| cached.definitions.tools.clone());
+        let tools = tools.unwrap_or_default();
+        let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+        let ids = ids::tool_ids(server, directory, &names);
+        std::iter::zip(ids, tools)
+            .filter(|(id, tool)| !self.hidden.hides_tool(server, id, tool))
+            .collect()
     }
 }

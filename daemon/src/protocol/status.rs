@@ -75,6 +75,8 @@ pub struct Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
+    /// There is none.
+    None,
     /// The caller could edit the configuration or end the daemon: the policy is advice.
     Advisory,
     /// The daemon belongs to another user.

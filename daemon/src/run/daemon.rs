@@ -22,6 +22,8 @@ use crate::caller::Callers;
 use crate::catalog::{self, Done, Snapshots, SourceUpdate, Updates};
 use crate::config::Config;
 use crate::control::{self, Context, Validators};
+use crate::gate::Gate;
+use crate::gate::remembered::Remembered;
 use crate::instance;
 use crate::journal::{self, Journal, SeenFile};
 use crate::mirror::Mirror;
@@ -46,6 +48,7 @@ pub(super) struct Daemon {
     searcher: Searcher,
     updates: Updates,
     sources: Arc<Sources>,
+    gate: Arc<Gate>,
     log: AccessLog,
     journal: journal::Place,
     callers: Arc<Callers>,
@@ -91,7 +94,10 @@ impl Daemon {
         // Not waited for: nothing depends on it.
         tokio::spawn(retention::day_by_day(directories.clone()));
         let server_logs = identity::server_logs(&directories.state, options);
-        let sources = Sources::start(options, config, server_logs, cache, updates.clone()).await;
+        let remembered = Remembered::below(&directories.state, &name);
+        let gate = Arc::new(Gate::new(about.uid, remembered));
+        let (to, policed) = (updates.clone(), Arc::clone(&gate));
+        let sources = Sources::start(options, config, server_logs, cache, to, policed).await;
         settle(&updates, |done| SourceUpdate::Flush { done }).await;
         Ok(Self {
             about,
@@ -99,6 +105,7 @@ impl Daemon {
             snapshots,
             updates,
             sources: Arc::new(sources),
+            gate,
             log,
             journal: place,
             callers: Arc::default(),
@@ -205,6 +212,7 @@ impl Daemon {
             snapshots: self.snapshots.clone(),
             searcher: self.searcher.clone(),
             servers: self.sources.servers.clone(),
+            gate: Arc::clone(&self.gate),
             log: self.log.clone(),
             journal: self.journal.clone(),
             callers: Arc::clone(&self.callers),

@@ -10,6 +10,7 @@ use super::{Options, Output};
 use crate::cache::DefinitionCache;
 use crate::catalog::{SourceUpdate, Updates};
 use crate::config::{Config, Transport};
+use crate::gate::Gate;
 use crate::mount_table;
 use crate::searching::Searcher;
 use crate::servers::Servers;
@@ -23,6 +24,7 @@ pub(super) struct Sources {
     given: Vec<SkillRoot>,
     environment: Environment,
     updates: Updates,
+    gate: Arc<Gate>,
     pub(super) servers: Servers,
     pub(super) skills: SkillSource,
 }
@@ -35,7 +37,9 @@ impl Sources {
         server_logs: PathBuf,
         cache: DefinitionCache,
         updates: Updates,
+        gate: Arc<Gate>,
     ) -> Self {
+        gate.set_policy(config.policy.clone());
         let (given, surroundings) = (options.skills.clone(), options.surroundings.clone());
         let environment = surroundings.environment.clone();
         let roots = roots(&given, config);
@@ -57,6 +61,7 @@ impl Sources {
             given,
             environment,
             updates,
+            gate,
             servers,
             skills,
         };
@@ -83,6 +88,8 @@ impl Sources {
             index: config.index,
             entries: Arc::clone(&config.entries),
         });
+        let hidden = Arc::new(config.policy.hidden());
+        let _ = self.updates.send(SourceUpdate::Hidden(hidden));
     }
 
     /// Reads the configuration again and takes over what changed. A file that can't be read is said, and what was
@@ -91,6 +98,8 @@ impl Sources {
         let Some(path) = &self.path else { return };
         match load(Some(path), &self.environment) {
             Ok(config) => {
+                // Before anything that it may refuse can be called.
+                self.gate.set_policy(config.policy.clone());
                 self.servers.configure(&config);
                 self.skills.set_roots(roots(&self.given, &config));
                 self.tell(&config);

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::value::RawValue;
 
-use super::{FirstSeen, IndexOptions, Snapshot, Sources};
+use super::{FirstSeen, Hiding, IndexOptions, Snapshot, Sources};
 use crate::entry_id::ServerName;
 use crate::frontmatter::Frontmatter;
 use crate::server::{Definitions, Server, ServerState};
@@ -111,6 +111,7 @@ pub(crate) fn sources(servers: Vec<Arc<Server>>, skills: Vec<Skill>) -> Sources 
         problems: BTreeMap::new(),
         journal: Arc::new([]),
         entries: Arc::default(),
+        hiding: Hiding::default(),
     }
 }
 

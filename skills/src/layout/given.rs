@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::catalog::EntryOptions;
+use crate::catalog::{EntryOptions, Hiding};
 use crate::entry_id::EntryId;
 use crate::index::{Line, TokenCounter, Tokens};
 use crate::summary::{one_line, shorten};
@@ -11,6 +11,8 @@ use crate::summary::{one_line, shorten};
 pub(super) struct Given<'a> {
     pub(super) counter: &'a dyn TokenCounter,
     pub(super) entries: &'a BTreeMap<EntryId, EntryOptions>,
+    pub(super) hiding: &'a Hiding,
+    /// Whether both are those of the layout before.
     pub(super) same_entries: bool,
     /// Without this, what was estimated may be counted by now.
     pub(super) same_counts: bool,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::given::line;
 use super::{ids, servers};
-use crate::catalog::{Entry, EntryOptions, Sources};
+use crate::catalog::{Entry, Sources};
 use crate::entry_id::{EntryId, ServerName};
 use crate::index::Line;
 use crate::server::Server;
@@ -32,11 +32,12 @@ impl Names {
         let servers: Vec<&ServerName> = sources.servers.keys().collect();
         let directories = ids::server_directories(&servers);
         for ((name, (server, _)), directory) in sources.servers.iter().zip(directories) {
-            names.server(server, &directory, said);
+            names.server(server, &directory, sources);
             names.servers.insert(name.clone(), directory);
         }
         let skills = ids::by_precedence(&sources.skills);
-        for (skill, id) in skills.iter().zip(ids::skill_ids(&sources.skills)) {
+        let skills = skills.iter().zip(ids::skill_ids(&sources.skills));
+        for (skill, id) in skills.filter(|(_, id)| !sources.hiding.skill(id)) {
             names
                 .lines
                 .push(line(said, &id, summarize(&skill.description)));
@@ -45,17 +46,16 @@ impl Names {
         names
     }
 
-    fn server(
-        &mut self,
-        server: &Arc<Server>,
-        file_name: &str,
-        said: &BTreeMap<EntryId, EntryOptions>,
-    ) {
+    fn server(&mut self, server: &Arc<Server>, file_name: &str, sources: &Sources) {
         let known = server.definitions.as_ref();
         let known = known.map_or(&[][..], |known| &known.tools);
         let sent: Vec<&str> = known.iter().map(|tool| &*tool.name).collect();
         let ids = ids::tool_ids(&server.name, file_name, &sent).into_iter();
-        let mut tools: Vec<(EntryId, &Arc<Tool>)> = ids.zip(known).collect();
+        let hides = |id: &EntryId, tool: &Tool| sources.hiding.tool(&server.name, id, tool);
+        let mut tools: Vec<(EntryId, &Arc<Tool>)> = ids
+            .zip(known)
+            .filter(|(id, tool)| !hides(id, tool))
+            .collect();
         tools.sort_by(|(one, _), (other, _)| one.cmp(other));
         let summaries: Vec<String> = tools
             .iter()
@@ -67,7 +67,7 @@ impl Names {
             .map(|(summary, (_, tool))| (summary.as_str(), tool.description.as_str()));
         let summaries = distinguish(texts);
         for ((id, tool), summary) in tools.into_iter().zip(summaries) {
-            self.lines.push(line(said, &id, summary));
+            self.lines.push(line(&sources.entries, &id, summary));
             let (server, tool) = (Arc::clone(server), Arc::clone(tool));
             self.entries.insert(id, Entry::Tool { server, tool });
         }

@@ -38,6 +38,8 @@ pub(crate) struct ServerContent {
     pub(crate) server: Arc<Server>,
     /// Its tools in order of id.
     pub(crate) tools: Vec<Arc<PlacedTool>>,
+    /// The ids of those that are left off the shelf.
+    pub(super) hidden: Vec<EntryId>,
     /// Their lines in the same order; `None` while they are not known yet.
     lines: Option<Vec<Line>>,
     /// Those of them that stand under no heading of the user's.
@@ -119,7 +121,9 @@ impl ServerContent {
         given: &Given<'_>,
     ) -> Self {
         let mut problems = Vec::new();
-        let tools = place_tools(previous, server, file_name, stamp, given, &mut problems);
+        let mut hidden = Vec::new();
+        let out = (&mut hidden, &mut problems);
+        let tools = place_tools(previous, server, file_name, stamp, given, out);
         let lines = server.definitions.as_ref().map(|_| lines(&tools, given));
         let own = lines.as_ref().map(|lines| {
             let own = lines.iter().filter(|line| line.heading.is_none());
@@ -148,6 +152,7 @@ impl ServerContent {
             file_name: file_name.to_owned(),
             server: server.clone(),
             tools,
+            hidden,
             lines,
             group: Arc::new(group),
             problems,
@@ -206,7 +211,7 @@ fn place_tools(
     server_file_name: &str,
     stamp: &mut Stamp<'_>,
     given: &Given<'_>,
-    problems: &mut Vec<Problem>,
+    (hidden, problems): (&mut Vec<EntryId>, &mut Vec<Problem>),
 ) -> Vec<Arc<PlacedTool>> {
     let Some(known) = &server.definitions else {
         return Vec::new();
@@ -222,6 +227,11 @@ fn place_tools(
     let mut new = Vec::new();
     for (tool, allotted) in known.tools.iter().zip(allotted) {
         let id = EntryId::tool(server_file_name, &allotted.file_name);
+        // It keeps its name all the same: that of another must not depend on what is hidden.
+        if given.hiding.tool(&server.name, &id, tool) {
+            hidden.push(id);
+            continue;
+        }
         if let Some(taken) = allotted.taken {
             let winner = match taken {
                 Taken::ByLayout => "a file of the mount's own".to_owned(),

@@ -43,6 +43,10 @@ pub(super) fn place(
     let mut placed = Vec::with_capacity(skills.len());
     for ((skill, name), allotted) in skills.iter().zip(&names).zip(allotted) {
         let id = EntryId::skill(&allotted.file_name);
+        // It keeps its name all the same: that of another must not depend on what is hidden.
+        if given.hiding.skill(&id) {
+            continue;
+        }
         if let Some(taken) = allotted.taken {
             let winner = match taken {
                 Taken::ByLayout => "a file of the mount's own".to_owned(),

@@ -37,7 +37,7 @@ pub(crate) fn visible(text: &str) -> String {
 
 /// Whether a character shows nothing or reorders others: controls, Unicode's `Default_Ignorable_Code_Point`s (zero-width,
 /// bidi, variation selectors, tags) and interlinear annotation.
-pub(crate) fn is_invisible(character: char) -> bool {
+pub fn is_invisible(character: char) -> bool {
     character.is_control()
         || matches!(
             character,

@@ -113,7 +113,8 @@ fn detail(record: &Record) -> String {
         EventName::Dropped => {
             let _ = write!(text, "{} events were not logged", record.n.unwrap_or(0));
         }
-        EventName::Show | EventName::Load | EventName::Other => {}
+        EventName::Approve => text.push_str(record.kind.as_deref().unwrap_or_default()),
+        EventName::Show | EventName::Load | EventName::Deny | EventName::Other => {}
     }
     text
 }

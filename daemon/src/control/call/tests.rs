@@ -16,8 +16,10 @@ use crate::cache::DefinitionCache;
 use crate::cache::TokenCounts;
 use crate::caller::Caller;
 use crate::catalog::{self, Updates};
-use crate::control::connection::Request;
+use crate::control::connection::{Questions, Request};
 use crate::control::methods;
+use crate::gate::Gate;
+use crate::gate::remembered::Remembered;
 use crate::journal::{Journal, SeenFile};
 use crate::protocol::{Call, CallReply};
 use crate::searching::Searcher;
@@ -54,6 +56,7 @@ pub(in crate::control) fn context_and_updates(base: &Path) -> (Context, Updates)
         searcher: Searcher::start(snapshots.clone(), SearchOptions::default()),
         snapshots,
         servers: Servers::new(surroundings, base.join("servers"), cache, updates.clone()),
+        gate: Arc::new(Gate::new(1000, Remembered::below(base, "test"))),
         log: AccessLog::open(&base.join("log"), "test", LogOptions::default()).unwrap(),
         journal: crate::journal::Place::below(base, "test"),
         callers: Arc::default(),
@@ -77,6 +80,7 @@ pub(in crate::control) fn request() -> Request {
         params: serde_json::value::to_raw_value(&json!({})).unwrap(),
         cancelled: CancellationToken::new(),
         progress: mpsc::channel(1).0,
+        questions: Questions::to_nobody(),
     }
 }
 

@@ -19,6 +19,8 @@ use crate::protocol::{
     About, Call, CallReply, ErrorObject, Message, OutputKind, Progress, VERSION, method,
 };
 
+mod questions;
+
 /// A service whose calls do what the name of their entry says.
 struct Scripted {
     about: About,
@@ -71,6 +73,18 @@ impl Service for Scripted {
                 request.cancelled.cancelled().await;
                 self.cancelled.fetch_add(1, Ordering::SeqCst);
                 return Err(Problem::new(ProblemKind::Interrupted, "cancelled").into());
+            }
+            "question" => {
+                let asked = request.questions.ask("riddle", &json!({"n": 1})).await;
+                let said = match asked {
+                    Some(Ok(answer)) => answer.get().to_owned(),
+                    Some(Err(error)) => error.code.to_string(),
+                    None => {
+                        self.cancelled.fetch_add(1, Ordering::SeqCst);
+                        "gone".to_owned()
+                    }
+                };
+                json!({ "said": said }).to_string()
             }
             "panic" => panic!("on demand"),
             other => panic!("no such script: {other}"),

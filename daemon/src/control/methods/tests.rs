@@ -13,7 +13,7 @@ use skills::skill::Skill;
 use skills::tool::Tool;
 use skills::tree::Directory;
 
-use super::{describe, list, policy, resident_memory, status, unknown_server};
+use super::{describe, list, resident_memory, status, unknown_server};
 use crate::protocol::{
     About, EntryKind, ListFilter, OutputKind, Policy, ServerPhase, ServerStatus,
 };
@@ -82,8 +82,7 @@ pub(in crate::control) fn snapshot() -> Snapshot {
             .collect(),
         skills: vec![skill("pdf", b"\xef\xbb\xbf---\r\nname: pdf\r\n---\r\n")],
         problems: BTreeMap::from([("skills".to_owned(), vec![problem])]),
-        journal: Arc::new([]),
-        entries: Arc::default(),
+        ..Sources::default()
     })
 }
 
@@ -114,15 +113,8 @@ fn ids(filter: &ListFilter) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn a_policy_binds_only_other_users() {
-    assert_eq!(policy(1000, 1000), Policy::Advisory);
-    assert_eq!(policy(0, 1000), Policy::Advisory);
-    assert_eq!(policy(1001, 1000), Policy::Enforced);
-}
-
-#[test]
 fn the_status_counts_and_explains() {
-    let status = status(&snapshot(), &about(), 1000);
+    let status = status(&snapshot(), &about(), Policy::None);
     assert_eq!((status.tools, status.skill_entries), (2, 1));
     let said: Vec<String> = status.problems.iter().map(ToString::to_string).collect();
     assert_eq!(said[1..], ["broken: failed: exited with 1"]);
@@ -142,7 +134,7 @@ fn the_status_counts_and_explains() {
 
 #[test]
 fn a_status_survives_the_wire() {
-    let status = status(&snapshot(), &about(), 1000);
+    let status = status(&snapshot(), &about(), Policy::None);
     let json = serde_json::to_string(&status).unwrap();
     assert_eq!(
         serde_json::from_str::<crate::protocol::Status>(&json).unwrap(),

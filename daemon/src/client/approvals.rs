@@ -1,0 +1,34 @@
+//! Asking what waits for an approval, and deciding on it.
+//!
+//! It knows nothing of the wire.
+
+use skills::problem::Problem;
+
+use super::Client;
+use crate::protocol::{Approvals, Approve, Decided, Deny, Nothing, method};
+
+impl Client {
+    /// Asks for what waits for an approval.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn approvals(&mut self) -> Result<Approvals, Problem> {
+        self.ask(method::APPROVALS, &Nothing {})
+    }
+
+    /// Approves a call that waits.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn approve(&mut self, approve: &Approve) -> Result<Decided, Problem> {
+        self.ask(method::APPROVE, approve)
+    }
+
+    /// Denies a call that waits, or takes an approval back.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn deny(&mut self, deny: &Deny) -> Result<Decided, Problem> {
+        self.ask(method::DENY, deny)
+    }
+}

@@ -1,0 +1,51 @@
+//! Which entries are left off the shelf: asked when they are given their place, so that nothing made from the catalog has them.
+//!
+//! It knows that somebody decides, not by what rules.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::entry_id::{EntryId, ServerName};
+use crate::tool::Tool;
+
+/// Decides which entries are left off the shelf. The answer must follow from the arguments alone.
+pub trait Hides: Debug + Send + Sync {
+    /// Whether a tool is left out.
+    fn hides_tool(&self, server: &ServerName, id: &EntryId, tool: &Tool) -> bool;
+
+    /// Whether a skill is left out.
+    fn hides_skill(&self, id: &EntryId) -> bool;
+}
+
+/// Who decides it, if anybody does.
+#[derive(Clone, Debug, Default)]
+pub struct Hiding(Option<Arc<dyn Hides>>);
+
+impl Hiding {
+    /// Leaves it to one who decides.
+    pub fn by(decides: Arc<dyn Hides>) -> Self {
+        Self(Some(decides))
+    }
+
+    /// Whether the two are the very same, so that what was placed by one stands under the other.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn tool(&self, server: &ServerName, id: &EntryId, tool: &Tool) -> bool {
+        let decides = self.0.as_ref();
+        decides.is_some_and(|decides| decides.hides_tool(server, id, tool))
+    }
+
+    pub(crate) fn skill(&self, id: &EntryId) -> bool {
+        let decides = self.0.as_ref();
+        decides.is_some_and(|decides| decides.hides_skill(id))
+    }
+}
+
+#[cfg(test)]
+mod tests;
