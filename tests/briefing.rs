@@ -59,7 +59,7 @@ fn a_block_of_a_file_is_kept_and_the_rest_is_left_alone() {
     symlink("docs/AGENTS.md", shelf.path("CLAUDE.md")).unwrap();
     let write = |place| shelf.run(&["brief", place, "--write", "CLAUDE.md"]);
     let first = write("/mnt/one");
-    assert!(first.stderr.contains("written to"), "{}", first.stderr);
+    assert!(first.stderr.contains("was written to"), "{}", first.stderr);
     assert_eq!(first.succeeds(), "");
     let text = fs::read_to_string(&file).unwrap();
     assert!(

@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         None => Ok(ui.text(&text)?),
         Some(file) => {
             let what = if keep(file, &text)? {
-                "written to"
+                "was written to"
             } else {
                 "is as it was in"
             };
