@@ -81,7 +81,7 @@ pub(super) fn run(
         let _ = permits.send(());
     }
     let mut idle = vec![connected];
-    let mut waiting = VecDeque::new();
+    let mut waiting: VecDeque<Line> = VecDeque::new();
     // Every line that was read and not printed, with its result when that is there.
     let mut unprinted: BTreeMap<usize, Option<Result<CallReply, Problem>>> = BTreeMap::new();
     let (mut running, mut is_end, mut is_interrupted) = (0, false, false);
