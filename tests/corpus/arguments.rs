@@ -44,7 +44,11 @@ fn every_argument_arrives_by_flags_and_as_json() {
     // Longer than a command line may be.
     shelf.write("calls.sh", script);
     let said = shelf.shell(". ./calls.sh");
-    assert_eq!((&*said.stdout, &*said.stderr), ("", ""));
+    // What answers in the servers' place has no structured content, which is said wherever it is promised.
+    let is_other =
+        |line: &&str| !line.ends_with("no structured content, although there is an outputSchema");
+    let others: Vec<_> = said.stderr.lines().filter(is_other).collect();
+    assert_eq!((&*said.stdout, others), ("", Vec::new()));
     for (number, (id, as_json, by_flags)) in expected.into_iter().enumerate() {
         for (way, sent) in [("flags", by_flags), ("args", as_json)] {
             let result = fs::read(shelf.path(&format!("sent/{number}.{way}"))).unwrap();
