@@ -27,7 +27,7 @@ fn the_users_summary_pin_and_heading_are_shown() {
     let snapshot = built(with_own_words(vec![
         // So that the lines of all do not fit the smaller budget below.
         long("github/list"),
-        long("time/now"),
+        long("skills/acme:docx"),
         (
             "github/create",
             EntryOptions {
