@@ -131,16 +131,26 @@ impl OfflineShelf {
             lexical: self.search.lexical || asked.lexical,
             ..self.search.clone()
         };
-        let outline = Outline::new(self.sources.clone());
+        let outline = self.outline(&options);
         let index = SearchIndex::of_outline(&outline, &options);
         search::search(&index, &outline, asked)
     }
 
     /// How well search answers requests whose answers are known, as a daemon would measure it.
     pub fn evaluate(&self, cases: &[Case]) -> Evaluation {
-        let outline = Outline::new(self.sources.clone());
+        let outline = self.outline(&self.search);
         let index = SearchIndex::of_outline(&outline, &self.search);
         evaluate(&index, cases)
+    }
+
+    /// What is searched; the model is loaded meanwhile, where it is asked for.
+    fn outline(&self, options: &SearchOptions) -> Outline {
+        thread::scope(|scope| {
+            if !options.lexical {
+                scope.spawn(SearchIndex::warm);
+            }
+            Outline::new(self.sources.clone())
+        })
     }
 
     /// An entry in full, as a daemon would describe it.

@@ -5,7 +5,15 @@
 pub(crate) fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(character) = rest.chars().next() {
+    loop {
+        // Most of a text is letters that need no look at all.
+        let plain = rest.bytes().take_while(|byte| matches!(byte, b' '..=b'~'));
+        let (plain, others) = rest.split_at(plain.count());
+        out.push_str(plain);
+        rest = others;
+        let Some(character) = rest.chars().next() else {
+            break;
+        };
         let after = &rest[character.len_utf8()..];
         rest = match character {
             '\u{1b}' => after_escape(after),

@@ -12,9 +12,12 @@ const STOP_WORDS: &[&str] = &[
     "with", "would", "you", "your",
 ];
 
+/// The longest of them, in bytes.
+const LONGEST: usize = 6;
+
 /// Whether a word, in lower case, is one of them.
 pub(in crate::search) fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.binary_search(&word).is_ok()
+    word.len() <= LONGEST && STOP_WORDS.binary_search(&word).is_ok()
 }
 
 #[cfg(test)]
