@@ -8,8 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::parallel::side_by_side;
 use crate::problem::{Problem, ProblemKind};
-use crate::skill::{Skill, Survey};
+use crate::skill::{Place, Skill, Survey};
 use search::Search;
 
 pub use watch::Watch;
@@ -97,20 +98,24 @@ pub fn discover_outside(
         .iter()
         .map(|skill| (skill.directory.as_path(), skill))
         .collect();
-    let mut survey = Survey::default();
-    let mut skills = Vec::with_capacity(places.len());
-    for place in places {
-        watch.link(&place.file);
+    let load = |place: &Place| {
         let previous = known.get(place.directory.as_path()).copied();
-        match Skill::load(place, &real_roots, previous, &mut survey) {
+        let mut survey = Survey::default();
+        let skill = Skill::load(place.clone(), &real_roots, previous, &mut survey);
+        (skill, survey)
+    };
+    let mut skills = Vec::with_capacity(places.len());
+    for (place, (skill, survey)) in places.iter().zip(side_by_side(&places, load)) {
+        watch.link(&place.file);
+        for directory in survey.directories {
+            watch.everything(directory);
+        }
+        problems.extend(survey.problems);
+        match skill {
             Ok(skill) => skills.push(skill),
-            Err(problem) => survey.problems.push(problem),
+            Err(problem) => problems.push(problem),
         }
     }
-    for directory in survey.directories {
-        watch.everything(directory);
-    }
-    problems.extend(survey.problems);
     // The files of a nested skill are the outer skill's, too.
     let mut said = HashSet::new();
     problems.retain(|problem| said.insert(problem.clone()));

@@ -15,6 +15,7 @@ pub mod index;
 pub mod json;
 pub mod layout;
 pub mod names;
+mod parallel;
 pub mod paths;
 pub mod problem;
 pub mod search;

@@ -10,7 +10,6 @@ mod hybrid;
 mod jargon;
 mod lexical;
 mod model;
-mod parallel;
 mod ranker;
 mod request;
 #[cfg(test)]

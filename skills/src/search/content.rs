@@ -8,11 +8,11 @@ use super::document::{Document, Said};
 use super::hybrid::Hybrid;
 use super::lexical::Lexical;
 use super::model::Model;
-use super::parallel::side_by_side;
 use super::ranker::Ranker;
 use super::request::{Keywords, Request};
 use crate::catalog::{Entry, EntryKind, EntryOptions, Shown};
 use crate::entry_id::{EntryId, ServerName};
+use crate::parallel::side_by_side;
 
 /// The name of the group that skills stand in.
 const SKILLS: &str = "skills";

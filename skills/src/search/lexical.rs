@@ -10,9 +10,9 @@ use bm25::{Embedder, EmbedderBuilder, TokenEmbedder, TokenEmbedding, Tokenizer};
 use rustc_hash::FxHashMap;
 
 use super::document::Document;
-use super::parallel::side_by_side;
 use super::ranker::{Rank, Ranker};
 use super::request::Request;
+use crate::parallel::side_by_side;
 
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
