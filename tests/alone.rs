@@ -155,7 +155,8 @@ fn a_call_starts_a_daemon_that_others_use() {
     // It is meant only where its configuration is in use.
     let said = shelf.run(&["status"]).fails(6);
     assert!(said.contains("no shelf is mounted"), "{said}");
-    assert_eq!(shelf.run(&["list"]).succeeds(), "");
+    let said = shelf.run(&["list"]).fails(3);
+    assert!(said.contains("no shelf runs"), "{said}");
     end(&shelf);
     let said = run(&shelf, "unmount", &[]).fails(6);
     assert!(said.contains("no running shelf serves"), "{said}");

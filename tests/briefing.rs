@@ -27,7 +27,9 @@ fn a_running_shelf_says_its_place_and_its_overview() {
     shelf.mount();
     let mount = shelf.path("mount");
     let text = shelf.run(&["brief"]).succeeds();
-    assert_eq!(shelf.run(&["brief", "mount"]).succeeds(), text);
+    for part in ["mount", "mount/mcp", "mount/ALL.md"] {
+        assert_eq!(shelf.run(&["brief", part]).succeeds(), text);
+    }
     assert!(
         text.contains(&format!("in `{}`. ", mount.display())),
         "{text}"
@@ -88,6 +90,15 @@ fn a_block_of_a_file_is_kept_and_the_rest_is_left_alone() {
 }
 
 #[test]
+fn a_place_that_is_no_visible_text_is_refused() {
+    let shelf = Shelf::new();
+    for place in ["/a\nb", "/a\u{202e}b"] {
+        let complaint = shelf.run(&["brief", place]).fails(2);
+        assert!(complaint.contains("can't be written"), "{complaint}");
+    }
+}
+
+#[test]
 fn a_file_that_is_in_doubt_is_left_as_it_is() {
     let shelf = Shelf::new();
     let half = "a\n<!-- shelf brief: begin -->\nb\n";
@@ -106,7 +117,7 @@ fn a_file_that_is_in_doubt_is_left_as_it_is() {
     }
     let complaint = shelf
         .run(&["brief", "/x", "--write", "no/such/place.md"])
-        .fails(70);
+        .fails(2);
     assert!(
         complaint.contains("no/such/place.md: can't be written"),
         "{complaint}"

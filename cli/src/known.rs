@@ -11,7 +11,7 @@ use daemon::protocol::{
 use skills::problem::Problem;
 
 use crate::environment::Environment;
-use crate::selection::Which;
+use crate::selection::{Which, elsewhere};
 
 /// Where answers come from.
 #[derive(Debug)]
@@ -36,6 +36,18 @@ impl Known {
         let surroundings = environment.surroundings()?;
         let shelf = OfflineShelf::read(&surroundings, config.as_deref(), &skills)?;
         Ok(Self::Offline(Box::new(shelf)))
+    }
+
+    /// The same for who looks for entries: where there can be none, somebody meant a shelf that does not run.
+    pub(crate) fn find_any(which: &Which, environment: &Environment) -> Result<Self, Problem> {
+        let known = Self::find(which, environment, None)?;
+        match &known {
+            Self::Offline(shelf) if which.config().is_none() && shelf.is_empty() => Err(elsewhere(
+                "no shelf runs, and nothing is configured that could be told without one",
+                environment,
+            )),
+            _ => Ok(known),
+        }
     }
 
     /// The entries that pass the filter.

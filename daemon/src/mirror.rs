@@ -149,7 +149,7 @@ pub fn is_held(target: &Path) -> bool {
 }
 
 fn unusable(path: &Path, error: &io::Error) -> Problem {
-    Problem::new(ProblemKind::Unreadable, format!("can't be used: {error}"))
+    Problem::new(ProblemKind::Mount, format!("can't be used: {error}"))
         .at_file(path, None)
         .hint("check its permissions and the space on its disk")
 }

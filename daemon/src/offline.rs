@@ -93,6 +93,11 @@ impl OfflineShelf {
         })
     }
 
+    /// Whether it has neither a server nor a skill.
+    pub fn is_empty(&self) -> bool {
+        self.sources.servers.is_empty() && self.sources.skills.is_empty()
+    }
+
     /// What it is made into.
     pub fn snapshot(&self) -> &Snapshot {
         self.snapshot.get_or_init(|| {

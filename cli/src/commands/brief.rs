@@ -5,13 +5,15 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use daemon::instance;
 use skills::brief::{Block, brief};
 use skills::problem::{Problem, ProblemKind};
+use skills::summary::is_invisible;
 
 use crate::environment::{Environment, absolute};
 use crate::error::{CommandResult, usage};
 use crate::known::Known;
-use crate::selection::Which;
+use crate::selection::{Which, real};
 use crate::ui::Ui;
 
 /// Print what an agent should be told of a shelf, for AGENTS.md or a system prompt
@@ -48,6 +50,14 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
     let given = arguments.directory.as_deref().map(absolute).transpose()?;
+    // Whatever of a shelf is named, the whole of it is meant.
+    let given = match given {
+        Some(path) => match instance::containing(&environment.runtime(), &real(&path))? {
+            Some(shelf) => Some(shelf.mount_point),
+            None => Some(path),
+        },
+        None => None,
+    };
     let mut known = match (&given, arguments.with_index) {
         // Nothing depends on who runs.
         (Some(_), None) => None,
@@ -67,6 +77,13 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         }
         (None, _) => environment.default_mount_point()?,
     };
+    if place
+        .to_str()
+        .is_none_or(|text| text.contains(is_invisible))
+    {
+        let message = "the name of the place can't be written in a text as it is";
+        return Err(usage(message).at_file(&place, None).into());
+    }
     let mut text = brief(&place);
     if let (Some(budget), Some(known)) = (arguments.with_index, &mut known) {
         text.push('\n');
@@ -89,7 +106,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
 /// Puts the text into the file's block; whether the file changed.
 fn keep(file: &Path, text: &str) -> Result<bool, Problem> {
     let failed = |what: &str, error: &std::io::Error| {
-        Problem::new(ProblemKind::Unreadable, format!("{what}: {error}")).at_file(file, None)
+        // The error itself may name a file of ours beside it.
+        let error = std::io::Error::from(error.kind());
+        Problem::new(ProblemKind::Usage, format!("{what}: {error}")).at_file(file, None)
     };
     // A link stays one: its target is what is written.
     let target = match file.canonicalize() {

@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         kind: arguments.kind.map(EntryKind::from),
     };
     let format = arguments.format.chosen()?;
-    let mut known = Known::find(&arguments.which, environment, None)?;
+    let mut known = Known::find_any(&arguments.which, environment)?;
     let listing = known.list(&filter)?;
     match format {
         Format::Json => ui.json(&listing)?,
