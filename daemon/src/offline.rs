@@ -94,6 +94,11 @@ impl OfflineShelf {
         })
     }
 
+    /// Which catalog it is, as a daemon of this configuration without further skills would call it.
+    pub fn catalog(&self) -> &str {
+        &self.journal.name
+    }
+
     /// What it is made into.
     pub fn snapshot(&self) -> &Snapshot {
         self.snapshot.get_or_init(|| {

@@ -92,6 +92,7 @@ pub(super) fn about(options: &Options, config: &Config) -> Result<About, Problem
             .chain(&config.skills)
             .map(|root| root.path.clone())
             .collect(),
+        catalog: catalog_name(options.config.as_deref(), &options.skills),
         mount_point,
         output,
     })
