@@ -129,6 +129,15 @@ impl Known {
         }
     }
 
+    /// Which catalog it is; `None` when a daemon of an earlier version does not say.
+    pub(crate) fn catalog(&mut self) -> Option<String> {
+        let catalog = match self {
+            Self::Running(client) => client.status().ok()?.about.catalog,
+            Self::Offline(shelf) => shelf.catalog().to_owned(),
+        };
+        Some(catalog).filter(|catalog| !catalog.is_empty())
+    }
+
     /// How a user learns what is not known yet.
     pub(crate) const fn remedy(&self) -> &'static str {
         match self {

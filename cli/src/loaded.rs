@@ -7,12 +7,14 @@ use skills::problem::Problem;
 
 use crate::environment::Environment;
 use crate::error::usage;
+use crate::known::Known;
 
 /// The entries that a session was handed out, each once, in the order of their first time; without a name, those of the session
-/// that this command belongs to.
+/// that this command belongs to. What was handed out from another catalog than the one that is meant does not count.
 pub(crate) fn loaded_ids(
     environment: &Environment,
     session: Option<&str>,
+    known: &mut Known,
 ) -> Result<Vec<EntryId>, Problem> {
     let session = match session {
         Some(session) => session.to_owned(),
@@ -22,5 +24,6 @@ pub(crate) fn loaded_ids(
             )
         })?,
     };
-    loads(&environment.access_log()?, &session)
+    let catalog = known.catalog();
+    loads(&environment.access_log()?, &session, catalog.as_deref())
 }

@@ -83,6 +83,8 @@ pub enum Event {
         entry: EntryId,
         /// Which version of its definition ([`skills::catalog::Entry::digest`]).
         hash: Option<String>,
+        /// The catalog that it is of ([`crate::protocol::About::catalog`]).
+        catalog: String,
     },
     /// Somebody decided on a call that waited for an approval.
     Approval {

@@ -225,7 +225,9 @@ impl Writer {
             if self.recorded.is_none() && waiting.is_empty() {
                 continue;
             }
-            if changed || self.recorded.is_none() {
+            // A flush is when a journal that could not be written is tried again: it comes of no snapshot, so none begets the next.
+            let is_late = !waiting.is_empty() && !self.journal.is_saved();
+            if changed || self.recorded.is_none() || is_late {
                 self.publish();
                 changed = false;
             }
@@ -333,12 +335,10 @@ impl Writer {
         let before = self.recorded.clone();
         let mut next = self.build(before.as_deref());
         let recorded = self.journal.record(before.as_deref(), &next);
-        if let Err(problem) = &recorded {
-            tracing::warn!(%problem, "the journal could not be written");
-        }
-        // CHANGES.md is a file of the tree that it describes: a difference costs a second, shared build.
+        let told = self.tell_of_journal(recorded.err());
+        // CHANGES.md and STATUS are files of the tree that they describe: a difference costs a second, shared build.
         let lines = self.journal.tail(REMEMBERED);
-        if lines != self.sources.journal {
+        if told || lines != self.sources.journal {
             self.sources.journal = lines;
             next = self.build(Some(&next));
         }
@@ -351,6 +351,18 @@ impl Writer {
         }
         // Nobody listening is no error: the last receiver may be gone at shutdown.
         self.generation.send_replace(generation);
+    }
+
+    /// Says what is wrong with the journal; false when that is as before.
+    fn tell_of_journal(&mut self, unwritable: Option<Problem>) -> bool {
+        let problems = unwritable.into_iter().chain(self.journal.damage());
+        let told = self.tell("journal".to_owned(), problems.collect());
+        if told {
+            for problem in self.sources.problems.get("journal").into_iter().flatten() {
+                tracing::warn!(%problem, "the journal is not as it should be");
+            }
+        }
+        told
     }
 
     fn build(&mut self, previous: Option<&Snapshot>) -> Snapshot {

@@ -186,7 +186,8 @@ impl connection::Service for Context {
             method::EVALUATE => answer(&self.evaluate(parameters(&request)?).await?),
             method::LOAD => {
                 let asked = parameters(&request)?;
-                answer(&loads::load(&self.log, &snapshot, &asked, &request.caller).await?)
+                let catalog = &self.about.catalog;
+                answer(&loads::load(&self.log, catalog, &snapshot, &asked, &request.caller).await?)
             }
             method::CHANGES => {
                 let asked = parameters(&request)?;

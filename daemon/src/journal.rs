@@ -10,7 +10,7 @@ mod first_seen;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
@@ -21,6 +21,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use skills::catalog::{Known, Snapshot};
 use skills::problem::{Problem, ProblemKind};
+use tempfile::NamedTempFile;
 
 use self::file::{Content, JournalFile, Mark, lock};
 use crate::protocol::{ChangeList, Revision};
@@ -88,6 +89,12 @@ pub struct Journal {
     known: Known,
     /// Whether what is known is on the disk.
     is_saved: bool,
+    /// Whether every line is in the file; what is known may then still not be on the disk.
+    is_written: bool,
+    /// The lines that could not be written, which keep their times.
+    unwritten: Vec<String>,
+    /// How many lines of the file can't be read.
+    damaged: usize,
 }
 
 impl Journal {
@@ -114,6 +121,9 @@ impl Journal {
             known: place.known().unwrap_or_default(),
             place,
             is_saved: true,
+            is_written: true,
+            unwritten: Vec::new(),
+            damaged: 0,
         };
         drop(held);
         journal.remember_all(&file.content);
@@ -126,8 +136,9 @@ impl Journal {
     /// knew, so the first snapshot to be recorded must be one in which every source has spoken.
     ///
     /// # Errors
-    /// When the file can't be written; the lines are then held in memory alone, and written with the next ones.
+    /// When a file can't be written. Then no line is on the disk: they are held in memory alone, and written with the next ones.
     pub fn record(&mut self, before: Option<&Snapshot>, after: &Snapshot) -> Result<bool, Problem> {
+        let mut is_resumed = !self.known.is_empty();
         let mut lines = self.known.advance(before, after);
         if lines.is_empty() && self.is_saved {
             return Ok(false);
@@ -135,46 +146,100 @@ impl Journal {
         let held = lock(&self.place.directory, true);
         let opened = JournalFile::open(&self.place.journal_path());
         if let Ok(file) = &opened
-            && (!self.is_saved || self.mark != file.mark().ok())
+            && (!self.is_written || self.mark != file.mark().ok())
         {
             // Another daemon wrote meanwhile, which may have seen the same, or our own last lines are not on the disk.
             let known = self.place.known();
             let before = before.filter(|_| self.is_saved && known.is_some());
             self.known = known.unwrap_or_default();
+            is_resumed = !self.known.is_empty();
             lines = self.known.advance(before, after);
             self.remember_all(&file.content);
         }
+        let lines = self.date(lines);
+        for line in &lines {
+            self.remember(line.clone());
+        }
         self.is_saved = false;
-        self.append_to(opened, &lines)?;
-        let json = serde_json::to_vec(&self.known)
-            .map_err(|error| unusable(&self.place.known_path(), &error.into()))?;
-        replace(&self.place.known_path(), &json)
-            .map_err(|error| unusable(&self.place.known_path(), &error))?;
-        self.is_saved = true;
+        self.is_written = false;
+        if opened.is_ok() {
+            self.unwritten.clear();
+        }
+        self.unwritten.extend_from_slice(&lines);
+        self.write(opened, &lines, is_resumed)?;
         drop(held);
         Ok(!lines.is_empty())
     }
 
-    /// Appends lines, each with the time in front of it; they are remembered also when that fails.
+    /// Writes lines and what is known with them. On a full disk the one without the other would be told again and again, so
+    /// the room for what is known is taken before the lines are written, and what is known takes its place after that.
+    fn write(
+        &mut self,
+        opened: io::Result<JournalFile>,
+        lines: &[String],
+        is_resumed: bool,
+    ) -> Result<(), Problem> {
+        let path = self.place.known_path();
+        let json =
+            serde_json::to_vec(&self.known).map_err(|error| unusable(&path, &error.into()))?;
+        let known = prepare(&path, &json).map_err(|error| unusable(&path, &error))?;
+        self.append_to(opened, lines, is_resumed)?;
+        self.is_written = true;
+        self.unwritten.clear();
+        known
+            .persist(&path)
+            .map_err(|error| unusable(&path, &error.error))?;
+        self.is_saved = true;
+        Ok(())
+    }
+
+    /// Puts the time in front of each line: of one that could not be written before, the time of then.
+    fn date(&self, lines: Vec<String>) -> Vec<String> {
+        // Whole seconds: nobody reads a journal for less.
+        let now = Timestamp::from_second(Timestamp::now().as_second())
+            .expect("a time without its fraction is a time");
+        let unwritten = self.unwritten.iter();
+        let earlier: HashMap<&str, &String> = unwritten
+            .filter_map(|dated| Some((dated.split_once(' ')?.1, dated)))
+            .collect();
+        let date = |line: String| match earlier.get(line.as_str()) {
+            Some(dated) => (*dated).clone(),
+            None => format!("{now} {line}"),
+        };
+        lines.into_iter().map(date).collect()
+    }
+
+    /// Appends dated lines, all of them or none. `is_resumed` says that something was known before them.
     fn append_to(
         &mut self,
         opened: io::Result<JournalFile>,
         lines: &[String],
+        is_resumed: bool,
     ) -> Result<(), Problem> {
-        // Whole seconds: nobody reads a journal for less.
-        let now = Timestamp::from_second(Timestamp::now().as_second())
-            .expect("a time without its fraction is a time");
-        let lines: Vec<String> = lines.iter().map(|line| format!("{now} {line}")).collect();
-        for line in &lines {
-            self.remember(line.clone());
-        }
         let written = opened.and_then(|mut file| {
-            file.append(&lines)?;
+            file.append(lines, is_resumed)?;
             file.mark()
         });
         let mark = written.map_err(|error| unusable(&self.place.journal_path(), &error))?;
         self.mark = Some(mark);
         Ok(())
+    }
+
+    /// Whether everything that was recorded is on the disk; what is not is tried again when the next snapshot is recorded.
+    pub fn is_saved(&self) -> bool {
+        self.is_saved
+    }
+
+    /// What is wrong with the file as it was read last.
+    pub fn damage(&self) -> Option<Problem> {
+        let damaged = self.damaged;
+        let unit = if damaged == 1 { "line" } else { "lines" };
+        (damaged > 0).then(|| {
+            let message = format!("{damaged} {unit} of the journal can't be read");
+            Problem::new(ProblemKind::Unreadable, message)
+                .at_file(self.place.journal_path(), None)
+                .hint("what they told of changes is lost; delete the file, and it is begun anew")
+        })
     }
 
     /// The last lines, oldest first, at most [`REMEMBERED`].
@@ -184,6 +249,7 @@ impl Journal {
     }
 
     fn remember_all(&mut self, content: &Content) {
+        self.damaged = changes::damaged(content);
         self.last.clear();
         let first = content.lines.len().saturating_sub(REMEMBERED);
         for line in &content.lines[first..] {
@@ -222,11 +288,16 @@ fn make_private(directory: &Path) -> io::Result<()> {
 
 /// Replaces a file by rename, so that a reader finds the old bytes or the new ones.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(bytes)?;
-    file.persist(path)?;
+    prepare(path, bytes)?.persist(path)?;
     Ok(())
+}
+
+/// Writes the bytes of a file beside it, for it to be replaced by.
+fn prepare(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut file = NamedTempFile::new_in(directory)?;
+    file.write_all(bytes)?;
+    Ok(file)
 }
 
 fn unusable(path: &Path, error: &io::Error) -> Problem {

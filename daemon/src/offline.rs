@@ -25,7 +25,7 @@ use crate::control::{changes, methods, search};
 use crate::journal;
 use crate::mount_table;
 use crate::protocol::{ChangeList, Changes, Description, ListFilter, Listing, Search};
-use crate::run::{configuration_name, load_config, skill_roots};
+use crate::run::{catalog_name, configuration_name, load_config, skill_roots};
 use crate::surroundings::Surroundings;
 
 pub use names::OfflineNames;
@@ -64,6 +64,7 @@ impl OfflineShelf {
         skills: &[SkillRoot],
     ) -> Result<Self, Problem> {
         let name = configuration_name(config, skills);
+        let catalog = catalog_name(config, skills);
         let config = load_config(config, &surroundings.environment)?;
         let cache = CachedDefinitions::new(&surroundings.directories.cache, &name);
         // The two have nothing in common but the time they take.
@@ -86,7 +87,7 @@ impl OfflineShelf {
             sources,
             index: config.index,
             search: config.search,
-            journal: journal::Place::below(&surroundings.directories.state, &name),
+            journal: journal::Place::below(&surroundings.directories.state, &catalog),
             cache: surroundings.directories.cache.clone(),
             name,
             snapshot: OnceCell::new(),
@@ -96,6 +97,11 @@ impl OfflineShelf {
     /// Whether it has neither a server nor a skill.
     pub fn is_empty(&self) -> bool {
         self.sources.servers.is_empty() && self.sources.skills.is_empty()
+    }
+
+    /// Which catalog it is, as a daemon of this configuration without further skills would call it.
+    pub fn catalog(&self) -> &str {
+        &self.journal.name
     }
 
     /// What it is made into.

@@ -17,7 +17,7 @@ use skills::problem::{Problem, ProblemKind};
 
 use self::config_watch::ConfigWatch;
 use self::daemon::Daemon;
-pub(crate) use self::identity::configuration_name;
+pub(crate) use self::identity::{catalog_name, configuration_name};
 pub(crate) use self::sources::{load as load_config, roots as skill_roots};
 use crate::descriptor_limit;
 use crate::surroundings::Surroundings;

@@ -17,7 +17,7 @@ use crate::ui::Ui;
 
 /// List which definitions were added (+), changed (~) and removed (-), oldest first
 ///
-/// The last line is the revision to ask from the next time, so that the answers, one after the other, are a list that only grows: what follows the tools appends to it, and never rewrites what it has. A server that is first seen is followed by its tools. The formats that have definitions give those of what came or changed and is there now, which are handed out to this session; what went and the revision are then lines of standard error. When the journal no longer reaches back to REV, standard error says so (`complete` is false in JSON), and the list has to be taken anew.
+/// The last line is the revision to ask from the next time, so that the answers, one after the other, are a list that only grows: what follows the tools appends to it, and never rewrites what it has. A server that is first seen is followed by its tools. The formats that have definitions give those of what came or changed and is there now, which are handed out to this session; what went and the revision are then lines of standard error. When the journal no longer reaches back to REV, standard error says so (`complete` is false in JSON), and the list has to be taken anew. A journal belongs to a configuration and the `--skills` given beside it; without a running shelf it is the one without `--skills`.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Example:\n  shelf changes\n  shelf changes --since 31-k3v9qa2c\n  shelf changes --since 31-k3v9qa2c --format anthropic\n  shelf changes --json | jq -r .revision"
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let mut known = Known::find(&arguments.which, environment, None)?;
     let list = known.changes(&asked)?;
     if !list.complete {
-        ui.warning("what changed before the first of these is no longer kept");
+        ui.warning("a part of what changed is no longer kept");
         ui.hint(&format!(
             "take the list anew (shelf list), and ask from revision {} the next time",
             list.revision

@@ -70,8 +70,8 @@ impl Replay {
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
     let format = arguments.format.chosen()?;
-    let ids = loaded_ids(environment, arguments.session.as_deref())?;
     let mut known = Known::find(&arguments.which, environment, None)?;
+    let ids = loaded_ids(environment, arguments.session.as_deref(), &mut known)?;
     let listed = if ids.is_empty() {
         Vec::new()
     } else {

@@ -7,7 +7,6 @@ use std::time::Duration;
 use clap::Args;
 use daemon::client::ANSWER;
 use daemon::protocol::{Answer, ListFilter, Search};
-use skills::entry_id::EntryId;
 use skills::formats::Occasion;
 use skills::search::Match;
 
@@ -78,7 +77,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn search(&self, exclude: Vec<EntryId>) -> Search {
+    fn search(&self) -> Search {
         let wait = self.wait.unwrap_or_default().as_millis();
         Search {
             words: self.words.join(" "),
@@ -86,19 +85,14 @@ impl Arguments {
             kind: self.kind.map(Into::into),
             server: self.server.clone(),
             lexical: self.lexical,
-            exclude,
+            exclude: Vec::new(),
             wait_ms: u64::try_from(wait).unwrap_or(u64::MAX),
         }
     }
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
-    let exclude = if arguments.exclude_loaded {
-        loaded_ids(environment, None)?
-    } else {
-        Vec::new()
-    };
-    let search = arguments.search(exclude);
+    let mut search = arguments.search();
     if search.words.trim().is_empty() {
         return Err(usage("there are no words to look for").into());
     }
@@ -107,6 +101,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         return Err(usage("--servers prints no definitions: leave it out, or the format").into());
     }
     let mut known = Known::find(&arguments.which, environment, None)?;
+    if arguments.exclude_loaded {
+        search.exclude = loaded_ids(environment, None, &mut known)?;
+    }
     let answer = if arguments.wait.is_some() {
         wait(&mut known, arguments, &search, environment, ui)?
     } else {

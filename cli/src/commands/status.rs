@@ -199,6 +199,7 @@ mod tests {
                 started: jiff::Timestamp::UNIX_EPOCH,
                 config: Some("/home/me/.mcp.json".into()),
                 skills: vec!["/home/me/.agents/skills".into()],
+                catalog: String::new(),
                 mount_point: Some("/mnt/tools".into()),
                 output: OutputKind::Mount,
                 log: "/home/me/.local/state/toolshelf/log".into(),

@@ -75,6 +75,9 @@ pub struct Record {
     /// Which version of its definition was handed out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
+    /// The catalog that it was handed out from; absent in the lines of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub catalog: Option<String>,
     /// The path relative to the mount point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -142,7 +145,12 @@ impl Record {
                 record.event = EventName::Show;
                 record.entry = Some(entry);
             }
-            Event::Load { entry, hash } => {
+            Event::Load {
+                entry,
+                hash,
+                catalog,
+            } => {
+                record.catalog = Some(catalog);
                 record.event = EventName::Load;
                 record.entry = Some(entry);
                 record.hash = hash;

@@ -330,6 +330,7 @@ async fn what_is_waited_for_is_in_the_file_however_much_it_is() {
     let load = |number| Event::Load {
         entry: EntryId::tool("s", &format!("{number}")),
         hash: None,
+        catalog: "tools".to_owned(),
     };
     log.write(&caller(), (0..count).map(load).collect()).await;
     let lines = read(directory.path());

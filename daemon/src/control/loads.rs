@@ -15,6 +15,7 @@ use crate::protocol::{Load, Loaded};
 /// The lines are in the file before the answer is sent, so that whoever asks next what was handed out is told.
 pub(super) async fn load(
     log: &AccessLog,
+    catalog: &str,
     snapshot: &Snapshot,
     asked: &Load,
     caller: &Caller,
@@ -29,6 +30,7 @@ pub(super) async fn load(
         .map(|description| Event::Load {
             entry: description.id.clone(),
             hash: snapshot.entries.get(&description.id).map(Entry::digest),
+            catalog: catalog.to_owned(),
         })
         .collect();
     log.write(caller, events).await;
@@ -65,7 +67,9 @@ mod tests {
         };
         let snapshot = snapshot();
         let entries = asked(&["skills/pdf", "mcp/a b%2Fc/echo.md", "skills/pdf"]);
-        let loaded = load(&log, &snapshot, &entries, &caller).await.unwrap();
+        let loaded = load(&log, "tools", &snapshot, &entries, &caller)
+            .await
+            .unwrap();
         let ids: Vec<_> = loaded
             .entries
             .iter()
@@ -81,14 +85,17 @@ mod tests {
             assert_eq!(line.record.event, EventName::Load);
             let entry = &snapshot.entries[line.record.entry.as_ref().unwrap()];
             assert_eq!(line.record.hash, Some(entry.digest()));
+            assert_eq!(line.record.catalog.as_deref(), Some("tools"));
         }
-        assert_eq!(loads(directory.path(), "mine").unwrap().len(), 2);
+        assert_eq!(loads(directory.path(), "mine", None).unwrap().len(), 2);
 
         // One that is missing: nothing was handed out.
         let entries = asked(&["a b%2Fc/long", "skills/none"]);
-        let problem = load(&log, &snapshot, &entries, &caller).await.unwrap_err();
+        let problem = load(&log, "tools", &snapshot, &entries, &caller)
+            .await
+            .unwrap_err();
         assert_eq!(problem.kind, ProblemKind::NotFound);
         log.close();
-        assert_eq!(loads(directory.path(), "mine").unwrap().len(), 2);
+        assert_eq!(loads(directory.path(), "mine", None).unwrap().len(), 2);
     }
 }

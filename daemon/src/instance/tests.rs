@@ -20,6 +20,7 @@ fn about(instance: &str, config: Option<&Path>) -> About {
         started: jiff::Timestamp::UNIX_EPOCH,
         config: config.map(Path::to_owned),
         skills: Vec::new(),
+        catalog: String::new(),
         mount_point: Some(PathBuf::from(format!("/shelf/{instance}"))),
         output: OutputKind::Mount,
         log: PathBuf::from("/log"),

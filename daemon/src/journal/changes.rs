@@ -21,15 +21,17 @@ pub(super) fn list(
 ) -> Result<ChangeList, Problem> {
     let last = revision(content, content.last());
     let since = since.map_or(Ok(0), |since| number_of(since, &last))?;
-    let first_kept = content.lines.first().map_or(1, |line| line.number);
+    let mut told = 0_u64;
     let mut history = History::new(known);
     let wanted = content.lines.iter().rev();
     for line in wanted.take_while(|line| line.number > since) {
-        history.go_back(line, &revision(content, line.number));
+        told += u64::from(history.go_back(line, &revision(content, line.number)));
     }
+    // Each number has its line, unless lines were dropped, damaged or taken out. A journal that was lost has not even numbers.
+    let is_lost = content.lines.is_empty() && !known.is_empty();
     Ok(ChangeList {
         changes: history.oldest_first(),
-        complete: first_kept <= since.saturating_add(1),
+        complete: told == content.last().saturating_sub(since) && !is_lost,
         revision: last,
     })
 }
@@ -85,10 +87,10 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Takes a line and goes back to before it. A line that says nothing of use (a damaged one) is passed over.
-    fn go_back(&mut self, line: &'a Numbered, revision: &Revision) {
+    /// Takes a line and goes back to before it. A damaged line is passed over, and the answer is false.
+    fn go_back(&mut self, line: &'a Numbered, revision: &Revision) -> bool {
         let Some((time, change, subject)) = parts(&line.text) else {
-            return;
+            return false;
         };
         let mut push = |id: &str, kind, tools| {
             self.changes.push(Change {
@@ -106,7 +108,7 @@ impl<'a> History<'a> {
                 push(&format!("{server}/{tool}"), ChangedKind::Tool, None);
             }
             push(&format!("{server}/"), ChangedKind::Server, Some(count));
-            return;
+            return true;
         }
         let kind = match subject.split_once('/') {
             Some(("skills", _)) => ChangedKind::Skill,
@@ -125,15 +127,24 @@ impl<'a> History<'a> {
                 }
                 ChangedKind::Tool
             }
-            None => return,
+            None => return false,
         };
         push(subject, kind, None);
+        true
     }
 
     fn oldest_first(mut self) -> Vec<Change> {
         self.changes.reverse();
         self.changes
     }
+}
+
+/// How many lines say nothing of use.
+pub(super) fn damaged(content: &Content) -> usize {
+    let lines = content.lines.iter();
+    let is_damaged =
+        |line: &&Numbered| parts(&line.text).is_none_or(|(_, _, subject)| !subject.contains('/'));
+    lines.filter(is_damaged).count()
 }
 
 /// The parts of `<time> <sign> <subject>`.

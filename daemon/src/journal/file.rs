@@ -162,29 +162,40 @@ impl JournalFile {
         })
     }
 
-    /// Appends lines, which get the next numbers. After an error it is open which of them were written.
-    pub(super) fn append(&mut self, lines: &[String]) -> io::Result<()> {
+    /// Appends lines, which get the next numbers: all of them, or after an error none.
+    ///
+    /// A journal that is begun while something is known already (`is_resumed`) begins with the number 2: the first stands for what
+    /// is not told any more, so that no answer passes for a whole one.
+    pub(super) fn append(&mut self, lines: &[String], is_resumed: bool) -> io::Result<()> {
         let Some(first) = lines.first() else {
             return Ok(());
         };
         let content = &mut self.content;
         content.journal.get_or_insert_with(|| new_name(first));
         let old = content.lines.len();
+        let before_first = u64::from(is_resumed);
         for line in lines {
-            let number = content.last().saturating_add(1);
+            let number = content.last().max(before_first).saturating_add(1);
             let text = line.clone();
             content.lines.push(Numbered { number, text });
         }
         if self.has_head {
             let mut text = String::new();
             render_lines(&mut text, &content.lines[old..]);
-            self.file.write_all(text.as_bytes())?;
+            if let Err(error) = self.file.write_all(text.as_bytes()) {
+                // A part of them may be there, of which nobody would know that it is a part.
+                self.file.set_len(self.size)?;
+                return Err(error);
+            }
             self.size += text.len() as u64;
         } else {
             self.rewrite()?;
         }
         if self.size > MAX_BYTES {
-            self.drop_older_half()?;
+            // The lines are there; a file that is too large is made smaller after the next ones.
+            if let Err(error) = self.drop_older_half() {
+                tracing::warn!(path = %self.path.display(), %error, "the journal can't be shortened");
+            }
         }
         Ok(())
     }

@@ -22,7 +22,11 @@ use super::{Journal, REMEMBERED, SeenFile};
 
 fn append(journal: &mut Journal, lines: &[String]) -> Result<(), Problem> {
     let file = JournalFile::open(&journal.place.journal_path());
-    journal.append_to(file, lines)
+    let lines = journal.date(lines.to_vec());
+    for line in &lines {
+        journal.remember(line.clone());
+    }
+    journal.append_to(file, &lines, false)
 }
 
 fn lines(range: std::ops::Range<usize>) -> Vec<String> {

@@ -24,6 +24,9 @@ pub struct About {
     /// The skill roots, in order of precedence.
     #[serde(with = "skills::paths")]
     pub skills: Vec<PathBuf>,
+    /// Which catalog it has: a name of the configuration with the skill roots given beside it. Empty from an earlier version.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub catalog: String,
     /// Where its tree is shown.
     #[serde(with = "skills::paths")]
     pub mount_point: Option<PathBuf>,

@@ -74,9 +74,9 @@ impl Daemon {
         }
 
         let log = AccessLog::open(&directories.state.join("log"), &about.instance, config.log)?;
-        let place = journal::Place::below(&directories.state, &name);
-        let seen = SeenFile::open(&place.directory, &name)?;
-        let journal = Journal::open(&place.directory, &name)?;
+        let place = journal::Place::below(&directories.state, &about.catalog);
+        let seen = SeenFile::open(&place.directory, &about.catalog)?;
+        let journal = Journal::open(&place.directory, &about.catalog)?;
         let counts = TokenCounts::read(&directories.cache, &name);
         let (updates, snapshots) = catalog::start(config.index, seen, journal, counts)
             .map_err(|error| internal("the catalog's thread could not be started", &error))?;

@@ -30,6 +30,23 @@ pub(crate) fn configuration_name(config: Option<&Path>, skills: &[SkillRoot]) ->
     hasher.finalize().to_hex()[..16].to_owned()
 }
 
+/// What tells what is known of one catalog from what is known of another: the configuration and the roots that were given beside
+/// it. Two daemons that show different skills must not take each other's for removed.
+pub(crate) fn catalog_name(config: Option<&Path>, skills: &[SkillRoot]) -> String {
+    let name = configuration_name(config, skills);
+    if config.is_none() || skills.is_empty() {
+        return name;
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(name.as_bytes());
+    for root in skills {
+        hasher
+            .update(b"\0")
+            .update(real(&root.path).as_os_str().as_encoded_bytes());
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}
+
 /// Where it is kept what a mirror wrote to a directory.
 pub(super) fn manifest_path(state: &Path, target: &Path) -> PathBuf {
     let hash = blake3::hash(real(target).as_os_str().as_encoded_bytes()).to_hex();
@@ -75,6 +92,7 @@ pub(super) fn about(options: &Options, config: &Config) -> Result<About, Problem
             .chain(&config.skills)
             .map(|root| root.path.clone())
             .collect(),
+        catalog: catalog_name(options.config.as_deref(), &options.skills),
         mount_point,
         output,
     })
@@ -110,8 +128,37 @@ fn real(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::manifest_path;
     use std::path::Path;
+
+    use skills::discovery::SkillRoot;
+
+    use super::{catalog_name, configuration_name, manifest_path};
+
+    #[test]
+    fn a_catalog_is_a_configuration_and_the_roots_beside_it() {
+        let config = Some(Path::new("/none/servers.json"));
+        let roots = |paths: &[&str]| -> Vec<SkillRoot> {
+            let paths = paths.iter();
+            let root = |path: &&str| SkillRoot {
+                path: path.into(),
+                source: None,
+                optional: false,
+            };
+            paths.map(root).collect()
+        };
+        let names = [&[][..], &["/none/a"], &["/none/b"], &["/none/a", "/none/b"]]
+            .map(|paths| catalog_name(config, &roots(paths)));
+        for (number, name) in names.iter().enumerate() {
+            assert!(!names[..number].contains(name), "{names:?}");
+        }
+        // What was kept before roots counted stays found, and definitions depend on no root.
+        assert_eq!(names[0], configuration_name(config, &[]));
+        assert_eq!(names[0], configuration_name(config, &roots(&["/none/a"])));
+        let alone = roots(&["/none/a"]);
+        assert_eq!(catalog_name(None, &alone), configuration_name(None, &alone));
+        let other = Some(Path::new("/none/other.json"));
+        assert_ne!(catalog_name(other, &alone), names[1]);
+    }
 
     #[test]
     fn a_mirror_has_one_manifest_however_its_place_is_written() {

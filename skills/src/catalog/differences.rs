@@ -36,6 +36,11 @@ struct KnownServer {
 }
 
 impl Known {
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.servers.is_empty() && self.skills.is_empty()
+    }
+
     /// The servers and their tools, by the names that the mount shows.
     pub fn servers(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = &str>)> {
         let servers = self.servers.iter();

@@ -37,6 +37,7 @@ fn a_line_says_who_did_what() {
             Event::Load {
                 entry: EntryId::skill("pdf"),
                 hash: Some("0123".to_owned()),
+                catalog: "tools".to_owned(),
             },
             called(Ok(())),
             called(Err(ProblemKind::TimedOut)),
@@ -61,7 +62,9 @@ fn a_line_says_who_did_what() {
                 json!({"event": "open", "entry": "everything/echo", "path": "mcp/everything/echo.md"})
             ),
             with(json!({"event": "show", "entry": "skills/pdf"})),
-            with(json!({"event": "load", "entry": "skills/pdf", "hash": "0123"})),
+            with(
+                json!({"event": "load", "entry": "skills/pdf", "hash": "0123", "catalog": "tools"})
+            ),
             with(
                 json!({"event": "call", "entry": "everything/echo", "arguments": ["message", "loud"],
                 "ok": true, "duration_ms": 12, "result_bytes": 345})

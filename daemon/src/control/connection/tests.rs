@@ -119,6 +119,7 @@ fn serve() -> Served {
             started: jiff::Timestamp::UNIX_EPOCH,
             config: None,
             skills: Vec::new(),
+            catalog: String::new(),
             mount_point: None,
             output: OutputKind::None,
             log: PathBuf::new(),

@@ -99,6 +99,7 @@ pub(in crate::control) fn about() -> About {
         started: jiff::Timestamp::UNIX_EPOCH,
         config: None,
         skills: Vec::new(),
+        catalog: String::new(),
         mount_point: None,
         output: OutputKind::None,
         log: PathBuf::new(),

@@ -170,6 +170,48 @@ fn damage_neither_hides_the_rest_nor_takes_a_number_twice() {
     let list = all(directory);
     assert_eq!(told(&list), ["4 + s/a", "5 + s/b", "12 ~ s/d"]);
     assert_eq!(list.revision.to_string(), "12-a");
+    let revision = |number| at(number, &list.revision);
+    for number in [0, 4, 5, 10] {
+        assert!(!since(directory, &revision(number)).complete, "{number}");
+    }
+    assert!(since(directory, &revision(11)).complete);
+
+    let mut journal = Journal::open(directory, "x").expect("it opens");
+    let problem = journal.damage().expect("it is damaged");
+    assert!(problem.message.starts_with("4 lines"), "{problem}");
+    fs::remove_file(journal.place.journal_path()).expect("it was there");
+    journal.record(None, &snapshot("a")).expect("it is written");
+    assert_eq!(journal.damage(), None);
+}
+
+#[test]
+fn a_journal_that_was_lost_does_not_pass_for_a_whole_one() {
+    let directory = TempDir::new().expect("a directory");
+    let directory = directory.path();
+    let mut journal = Journal::open(directory, "x").expect("it opens");
+    journal.record(None, &snapshot("a")).expect("it is written");
+    assert!(all(directory).complete);
+    fs::remove_file(journal.place.journal_path()).expect("it was there");
+    let lost = all(directory);
+    assert_eq!((lost.changes.len(), lost.complete), (0, false));
+    assert!(!since(directory, &Revision::START).complete);
+
+    let servers = [server("a", &[]), server("b", &[])];
+    let mut journal = Journal::open(directory, "x").expect("it opens again");
+    journal
+        .record(None, &snapshot_of(None, &servers))
+        .expect("it is written");
+    let anew = all(directory);
+    assert_eq!(told(&anew), ["2 + b/"]);
+    assert!(!anew.complete, "a/ is not told");
+    assert!(!since(directory, &Revision::START).complete);
+    let more = [server("a", &[]), server("b", &[]), server("c", &[])];
+    journal
+        .record(None, &snapshot_of(None, &more))
+        .expect("it is written");
+    let since = since(directory, &anew.revision);
+    assert_eq!(told(&since), ["3 + c/"]);
+    assert!(since.complete, "nothing is missing since");
 }
 
 #[test]

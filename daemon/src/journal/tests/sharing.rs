@@ -100,3 +100,60 @@ fn a_lock_that_nobody_lets_go_of_is_not_waited_for_for_ever() {
         1
     );
 }
+
+#[test]
+fn what_is_recorded_is_recorded_once_although_what_is_known_can_t_be_saved() {
+    let directory = TempDir::new().expect("a directory");
+    let mut journal = Journal::open(directory.path(), "x").expect("it opens");
+    let known = journal.place.known_path();
+    fs::create_dir_all(known.join("in the way")).expect("something is in the way");
+    let servers = [server("a", &[]), server("b", &[])];
+    let first = snapshot_of(None, &servers[..1]);
+    assert!(journal.record(None, &first).is_err());
+    let same = snapshot_of(Some(&first), &servers[..1]);
+    assert!(journal.record(Some(&first), &same).is_err());
+    let second = snapshot_of(Some(&same), &servers);
+    assert!(journal.record(Some(&same), &second).is_err());
+    assert_eq!(tail(&journal), ["+ a/ 0 tools", "+ b/ 0 tools"]);
+    assert_eq!(numbers(&journal), [1, 2]);
+
+    fs::remove_dir_all(&known).expect("it was there");
+    assert!(!journal.is_saved());
+    assert_eq!(journal.record(Some(&second), &second), Ok(false));
+    assert!(journal.is_saved());
+    let mut journal = Journal::open(directory.path(), "x").expect("it opens again");
+    assert_eq!(journal.record(None, &second), Ok(false));
+    assert_eq!(numbers(&journal), [1, 2]);
+}
+
+#[test]
+fn what_is_known_is_not_saved_without_the_lines() {
+    let directory = TempDir::new().expect("a directory");
+    let mut journal = Journal::open(directory.path(), "x").expect("it opens");
+    let path = journal.place.journal_path();
+    fs::remove_file(&path).expect("it was there");
+    fs::create_dir(&path).expect("something is in the way");
+    let first = snapshot_of(None, &[server("a", &[])]);
+    assert!(journal.record(None, &first).is_err());
+    let kept = fs::read_dir(directory.path()).expect("it is there");
+    assert_eq!(
+        kept.count(),
+        1,
+        "the journal's place alone, and nothing half done"
+    );
+}
+
+#[test]
+fn what_waits_for_room_keeps_its_time() {
+    let directory = TempDir::new().expect("a directory");
+    let mut journal = Journal::open(directory.path(), "x").expect("it opens");
+    journal.unwritten = vec!["2026-11-30T06:12:01Z + a/ 0 tools".to_owned()];
+    journal.is_written = false;
+    journal.is_saved = false;
+    let first = snapshot_of(None, &[server("a", &[]), server("b", &[])]);
+    assert_eq!(journal.record(None, &first), Ok(true));
+    let lines = journal.tail(REMEMBERED);
+    assert_eq!(lines[0], "2026-11-30T06:12:01Z + a/ 0 tools");
+    assert_ne!(lines[1], "2026-11-30T06:12:01Z + b/ 0 tools");
+    assert!(journal.unwritten.is_empty());
+}

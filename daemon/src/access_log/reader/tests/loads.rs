@@ -33,17 +33,41 @@ fn each_entry_is_told_once_in_the_order_of_its_first_time_by_whatever_daemon() {
         ],
     );
     let told = |session: &str| {
-        let ids = loads(directory.path(), session).unwrap();
+        let ids = loads(directory.path(), session, None).unwrap();
         ids.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(told("run"), ["s/a", "s/b", "s/c", "s/d"]);
     assert_eq!(told("other"), ["s/x"]);
     assert!(told("none").is_empty());
     assert!(
-        loads(&directory.path().join("absent"), "run")
+        loads(&directory.path().join("absent"), "run", None)
             .unwrap()
             .is_empty()
     );
+}
+
+#[test]
+fn what_another_catalog_handed_out_does_not_count() {
+    let directory = tempfile::tempdir().unwrap();
+    let of = |catalog: &str, time, entry| {
+        let event = format!("\"load\",\"catalog\":\"{catalog}\"");
+        line(time, "run", entry).replace("\"open\"", &event)
+    };
+    let lines = [
+        of("mine", 0, "s/a"),
+        of("theirs", 1, "s/b"),
+        load(2, "run", "s/old"),
+        of("theirs", 3, "s/c"),
+        of("mine", 4, "s/c"),
+    ];
+    append(&directory.path().join("one.jsonl"), &lines.concat());
+    let told = |catalog| {
+        let ids = loads(directory.path(), "run", catalog).unwrap();
+        ids.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(told(Some("mine")), ["s/a", "s/old", "s/c"]);
+    assert_eq!(told(Some("theirs")), ["s/b", "s/old", "s/c"]);
+    assert_eq!(told(None), ["s/a", "s/b", "s/old", "s/c"]);
 }
 
 #[test]
