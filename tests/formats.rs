@@ -25,6 +25,33 @@ fn output(finished: Finished) -> (String, String) {
 }
 
 #[test]
+fn no_skill_takes_the_place_of_a_tool_in_a_form_that_knows_tools_alone() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    shelf.skill("echo", "Echo, echo, echo.");
+    shelf.mount();
+    let found =
+        |options: &[&str]| shelf.run(&[&["search", "--limit", "1", "echo"], options].concat());
+    let (text, _) = output(found(&[]));
+    assert!(text.starts_with("skills/echo — "), "{text}");
+    for format in ["anthropic", "openai", "mcp"] {
+        let (text, notes) = output(found(&["--format", format]));
+        assert!(text.contains("echo"), "{text}");
+        assert_eq!(parsed(&text)["tools"].as_array().unwrap().len(), 1);
+        assert!(!notes.contains("skill"), "{notes}");
+        let refused = found(&["--format", format, "--kind", "skill"]).fails(2);
+        assert!(refused.contains("this format has no skills"), "{refused}");
+    }
+    let (text, _) = output(found(&["--format", "xml", "--kind", "skill"]));
+    assert!(text.contains("<name>echo</name>"), "{text}");
+    let (text, _) = output(found(&["--server", "skills"]));
+    assert!(text.starts_with("skills/echo — "), "{text}");
+    found(&["--server", "fake", "--kind", "skill"]).fails(2);
+}
+
+#[test]
 fn a_search_is_answered_in_the_form_of_the_provider() {
     if lacks_mount() {
         return;

@@ -90,6 +90,9 @@ pub struct Answer {
     pub servers: Vec<ServerMatch>,
     /// Configured servers whose definitions are not known yet, and so were not searched.
     pub unknown: Vec<String>,
+    /// Where nothing matches, the entries that would, had the request not excluded them, best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excluded: Vec<EntryId>,
 }
 
 /// The rankers over the entries of one snapshot.

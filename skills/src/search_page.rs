@@ -20,6 +20,20 @@ pub const LIMIT: usize = 8;
 /// How many servers a line names before it counts the rest.
 const NAMED: usize = 20;
 
+/// How many characters of a request a text repeats: whoever typed it knows it, and a whole file may have been piped in.
+const REPEATED: usize = 200;
+
+/// The words of a request as a text repeats them: one line, made safe to show, and cut where it is long.
+pub fn repeated(words: &str) -> String {
+    let mut line = one_line(words);
+    if let Some((end, _)) = line.char_indices().nth(REPEATED) {
+        line.truncate(end);
+        line.truncate(line.trim_end().len());
+        line.push('…');
+    }
+    line
+}
+
 /// README.md of `search/`. It names no count and no server, so it never changes.
 pub const README: &str = "\
 # search/: the name of a file is a search
@@ -60,7 +74,7 @@ impl Page<'_> {
             "entries"
         };
         let verb = if matches == 1 { "matches" } else { "match" };
-        let words = one_line(self.words);
+        let words = repeated(self.words);
         write!(
             f,
             "{matches} of {} {entries} {verb} \"{words}\"",

@@ -17,8 +17,8 @@ use crate::ui::Ui;
 
 /// Measure how well search finds what it should, on requests of your own
 ///
-/// Each line of the file is a request, a tab, and the ids that answer it with commas between them; any of them counts. Blank lines and lines that
-/// begin with # are passed over.
+/// Each line of the file is a request, a tab, and the ids that answer it with commas between them; any of them counts. A name or a path that an
+/// entry has elsewhere (mcp__server__tool, mcp/server/tool.md) stands for its id. Blank lines and lines that begin with # are passed over.
 ///
 /// It prints, for words alone (BM25) and for words and meaning, the share of the requests that have a right entry first (hit@1), among the first 5
 /// and among the first 8, and the mean of 1 / rank of the best right one (MRR), then what was missed. Requests none of whose ids is in the catalog

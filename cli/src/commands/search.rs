@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 use daemon::client::ANSWER;
-use daemon::protocol::{Answer, ListFilter, Search};
+use daemon::protocol::{Answer, EntryKind, Search};
 use skills::formats::Occasion;
+use skills::problem::Problem;
 use skills::search::Match;
 
 use super::list::Kind;
@@ -25,7 +26,7 @@ use crate::{duration, interrupt, on_demand};
 /// The words are looked for in names, descriptions, parameters and what servers say of themselves, and by their meaning, so that "ticket" finds
 /// issues too (in English; other languages are found by their words). When nothing is near enough, it says so with exit code 3, never with a best guess.
 ///
-/// Every format but text is printed also when nothing matched.
+/// Every format but text is printed also when nothing matched. Those that know tools alone (anthropic, openai, mcp) search only tools.
 ///
 /// Without a running shelf it searches the configuration in use, as its servers were listed last.
 #[derive(Args, Debug)]
@@ -49,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "KIND")]
     kind: Option<Kind>,
 
-    /// Search only the tools of this server
+    /// Search only the tools of this server; `skills` for the skills
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
 
@@ -77,12 +78,28 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn search(&self) -> Search {
+    /// The kind that is searched: what a format has no place for would only use up the limit.
+    fn kind(&self, format: Format<'_>) -> Result<Option<EntryKind>, Problem> {
+        let kind = self.kind.map(EntryKind::from);
+        let Format::Definitions(format) = format else {
+            return Ok(kind);
+        };
+        if format.takes(EntryKind::Skill) {
+            return Ok(kind);
+        }
+        if kind == Some(EntryKind::Skill) {
+            let problem = usage("this format has no skills, and --kind skill leaves out the rest");
+            return Err(problem.hint("--format text, json and xml have skills"));
+        }
+        Ok(Some(EntryKind::Tool))
+    }
+
+    fn search(&self, kind: Option<EntryKind>) -> Search {
         let wait = self.wait.unwrap_or_default().as_millis();
         Search {
             words: self.words.join(" "),
             limit: usize::from(self.limit),
-            kind: self.kind.map(Into::into),
+            kind,
             server: self.server.clone(),
             lexical: self.lexical,
             exclude: Vec::new(),
@@ -92,15 +109,15 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
-    let mut search = arguments.search();
+    let format = arguments.format.chosen()?;
+    let mut search = arguments.search(arguments.kind(format)?);
     if search.words.trim().is_empty() {
         return Err(usage("there are no words to look for").into());
     }
-    let format = arguments.format.chosen()?;
     if arguments.servers && matches!(format, Format::Definitions(_)) {
         return Err(usage("--servers prints no definitions: leave it out, or the format").into());
     }
-    let mut known = Known::find(&arguments.which, environment, None)?;
+    let mut known = Known::find_any(&arguments.which, environment)?;
     if arguments.exclude_loaded {
         search.exclude = loaded_ids(environment, None, &mut known)?;
     }
@@ -132,8 +149,8 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         }
     }
     if answer.matches.is_empty() {
-        if !search.exclude.is_empty() {
-            ui.note("what this session was handed out already is left out; shelf loaded lists it");
+        if !answer.excluded.is_empty() {
+            return Err(report::handed_out(&answer.excluded).into());
         }
         let place = known.place();
         let around = report::Around {
@@ -162,13 +179,10 @@ fn wait(
     environment: &Environment,
     ui: &Ui,
 ) -> Result<Answer, CommandError> {
-    let filter = ListFilter {
-        server: search.server.clone(),
-        kind: search.kind,
-    };
     if let Known::Offline(shelf) = known {
-        if shelf.list(&filter)?.unknown.is_empty() {
-            return Ok(shelf.search(search)?);
+        let answer = shelf.search(search)?;
+        if answer.unknown.is_empty() {
+            return Ok(answer);
         }
         let interrupt = interrupt::catch()?;
         let which = &arguments.which;

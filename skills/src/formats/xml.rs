@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::{Content, Item, Occasion, description};
 use crate::json::Json;
+use crate::search_page::repeated;
 
 /// Why a call did not work.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +50,8 @@ pub(super) fn entries(occasion: Occasion<'_>, items: &[Item]) -> String {
     let (tools, skills): (Vec<_>, Vec<_>) = items.iter().partition(|item| item.tool().is_some());
     let (open, close) = match occasion {
         Occasion::Search(words) => {
-            let query = attribute(words);
+            let words = repeated(words);
+            let query = attribute(&words);
             let open = format!(
                 "<search-results query=\"{query}\" count=\"{}\">\n",
                 items.len()

@@ -19,40 +19,51 @@ pub(super) fn answer(content: &Content, unknown: &[UnknownServer], query: &Query
     let request = content.request(query.words, query.lexical);
     let ranker = content.ranker(query.lexical);
     let ranks = ranker.rank(&request);
-    let ranked: Vec<(&Indexed, Rank)> = content
+    let (excluded, ranked): (Vec<_>, Vec<_>) = content
         .entries
         .iter()
         .zip(ranks)
         .filter(|(entry, _)| passes(entry, query))
-        .collect();
+        .partition(|(entry, _)| query.exclude.contains(&entry.id));
 
-    let evidence = ranked.iter().map(|(_, rank)| rank.evidence);
-    let best = evidence.fold(0.0, f32::max);
-    let is_enough = best >= 1.0;
-    let least = best * ranker.least_share();
-    let mut matching: Vec<_> = ranked
-        .iter()
-        .filter(|(_, rank)| is_enough && rank.evidence >= least)
-        .collect();
-    // Entries are in order of id, and the sort is stable.
-    matching.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
-    let servers = if is_enough {
-        servers(content, &matching)
+    let matching = matching(&ranked, ranker.least_share());
+    let (servers, excluded) = if matching.is_empty() {
+        let excluded = self::matching(&excluded, ranker.least_share());
+        let ids = excluded.into_iter().map(|(entry, _)| entry.id.clone());
+        (nearest(content, &ranked, query), ids.collect())
     } else {
-        nearest(content, &ranked, query)
+        (servers(content, &matching), Vec::new())
     };
     let shown = matching.into_iter().take(query.limit);
     Answer {
         matches: shown.map(|(entry, rank)| to_match(entry, rank)).collect(),
         servers,
         unknown: unknown_servers(unknown, query),
+        excluded,
     }
+}
+
+/// Those that answer the request, best first; none where no evidence is enough.
+fn matching<'a, 'b>(
+    ranked: &'b [(&'a Indexed, Rank)],
+    least_share: f32,
+) -> Vec<&'b (&'a Indexed, Rank)> {
+    let evidence = ranked.iter().map(|(_, rank)| rank.evidence);
+    let best = evidence.fold(0.0, f32::max);
+    let is_enough = best >= 1.0;
+    let least = best * least_share;
+    let mut matching: Vec<_> = ranked
+        .iter()
+        .filter(|(_, rank)| is_enough && rank.evidence >= least)
+        .collect();
+    // Entries are in order of id, and the sort is stable.
+    matching.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
+    matching
 }
 
 fn passes(entry: &Indexed, query: &Query<'_>) -> bool {
     query.kind.is_none_or(|kind| kind == entry.kind)
         && query.server.is_none_or(|server| server == entry.group())
-        && !query.exclude.contains(&entry.id)
 }
 
 fn to_match(entry: &Indexed, rank: &Rank) -> Match {

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Query, SearchIndex};
 use crate::entry_id::EntryId;
+use crate::formats::names;
+use crate::layout::bin;
 use crate::problem::{Problem, ProblemKind};
 
 /// How many matches a user sees.
@@ -16,7 +18,7 @@ const SHOWN: usize = 8;
 pub struct Case {
     /// The request, as a user would type it.
     pub request: String,
-    /// The ids, any of which counts.
+    /// The ids, any of which counts. A name or a path that an entry is known by elsewhere stands for its id.
     pub wanted: Vec<EntryId>,
     /// Its line in the file, counted from 1.
     pub line: u32,
@@ -114,6 +116,7 @@ fn case(number: u32, line: &str) -> Result<Case, Problem> {
 /// Measures both rankers on the cases, over the entries of an index.
 pub fn evaluate(index: &SearchIndex, cases: &[Case]) -> Evaluation {
     let known: HashSet<&EntryId> = index.ids().collect();
+    let cases: Vec<Case> = cases.iter().map(|case| resolved(case, &known)).collect();
     let (answerable, unanswerable): (Vec<&Case>, Vec<&Case>) = cases
         .iter()
         .partition(|case| case.wanted.iter().any(|id| known.contains(id)));
@@ -129,6 +132,47 @@ pub fn evaluate(index: &SearchIndex, cases: &[Case]) -> Evaluation {
             .then(|| measure(index, &answerable, false)),
         unanswerable: unanswerable.into_iter().cloned().collect(),
         unknown: unknown.into_iter().cloned().collect(),
+    }
+}
+
+/// The case with ids where it has names or paths of entries; what is none of these stays as it is.
+fn resolved(case: &Case, known: &HashSet<&EntryId>) -> Case {
+    let id = |written: &EntryId| found(written, known).unwrap_or_else(|| written.clone());
+    Case {
+        wanted: case.wanted.iter().map(id).collect(),
+        ..case.clone()
+    }
+}
+
+/// The entry that an id, a path of its own in the mount, or a name for providers stands for. A program whose name was cut is not found.
+fn found(written: &EntryId, known: &HashSet<&EntryId>) -> Option<EntryId> {
+    let among_known = |id: EntryId| known.contains(&id).then_some(id);
+    let text = written.as_str();
+    among_known(written.clone())
+        .or_else(|| among_known(EntryId(id_of_path(text)?.into())))
+        .or_else(|| {
+            let tools = known.iter().copied();
+            names::id_of(text, tools.filter(|id| !id.as_str().starts_with(SKILLS))).cloned()
+        })
+}
+
+/// What the ids of skills begin with.
+const SKILLS: &str = "skills/";
+
+/// The id that a path in the mount would belong to.
+fn id_of_path(path: &str) -> Option<String> {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let path = path.trim_start_matches('/').trim_end_matches('/');
+    let (top, below) = path.split_once('/')?;
+    match top {
+        "mcp" => Some(below.strip_suffix(".md")?.to_owned()),
+        ".schemas" => Some(below.strip_suffix(".json")?.to_owned()),
+        "bin" => bin::id_of(below),
+        "skills" => {
+            let name = below.strip_suffix("/SKILL.md").unwrap_or(below);
+            Some(format!("{SKILLS}{name}"))
+        }
+        _ => None,
     }
 }
 

@@ -11,7 +11,8 @@ use rustc_hash::FxHashMap;
 
 use super::document::Document;
 use super::ranker::{Rank, Ranker};
-use super::request::Request;
+use super::request::{Request, Term};
+use super::words::other_forms;
 use crate::parallel::side_by_side;
 
 const K1: f32 = 1.2;
@@ -77,14 +78,16 @@ impl Lexical {
         for term in &request.terms {
             let mut has_term = vec![false; self.documents];
             let mut weight = 0.0_f32;
-            for (position, word) in term.words.iter().enumerate() {
+            let other_forms = self.other_forms(term);
+            let words = other_forms.as_ref().unwrap_or(&term.words);
+            for (position, word) in words.iter().enumerate() {
                 let postings = self.postings(word);
                 let idf = self.idf(postings.len());
                 // A term weighs as much as the word that was typed, or what stands for it where nobody else says that.
                 if position == 0 || weight == 0.0 {
                     weight = idf;
                 }
-                let is_new = scored.insert(word);
+                let is_new = scored.insert(word.clone());
                 for posting in postings {
                     let place = posting.place as usize;
                     has_term[place] = true;
@@ -92,6 +95,10 @@ impl Lexical {
                         found[place].score += idf * posting.value;
                     }
                 }
+            }
+            if other_forms.is_some() {
+                // They are one word, so it weighs as much as one that each of their documents has.
+                weight = self.idf(has_term.iter().filter(|has_term| **has_term).count());
             }
             whole += weight;
             for (found, has_term) in found.iter_mut().zip(has_term) {
@@ -104,6 +111,23 @@ impl Lexical {
             found.iter_mut().for_each(|found| found.coverage /= whole);
         }
         found
+    }
+
+    /// What is looked for instead of a term that nobody says: those of its words' other forms that somebody does, if any.
+    ///
+    /// A word that is said is never looked for in another form: it would find more, but what it finds now would stand behind that.
+    fn other_forms(&self, term: &Term) -> Option<Vec<String>> {
+        let is_said = |word: &String| !self.postings(word).is_empty();
+        if term.words.iter().any(is_said) {
+            return None;
+        }
+        let mut forms: Vec<String> = Vec::new();
+        for form in term.words.iter().flat_map(|word| other_forms(word)) {
+            if is_said(&form) && !forms.contains(&form) {
+                forms.push(form);
+            }
+        }
+        (!forms.is_empty()).then_some(forms)
     }
 
     /// The documents that have this word.

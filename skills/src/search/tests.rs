@@ -207,6 +207,20 @@ fn filters_apply_before_the_cut() {
     });
     assert_eq!(ids(&rest)[0], "tracker/list_issues");
     assert!(!ids(&rest).contains(&"tracker/create_issue"));
+    assert!(rest.excluded.is_empty(), "{rest:?}");
+    let pdf: HashSet<EntryId> = [EntryId("skills/pdf".into())].into();
+    let all_excluded = index.search(&Query {
+        exclude: &pdf,
+        ..query("accountants")
+    });
+    assert!(all_excluded.matches.is_empty());
+    assert_eq!(all_excluded.excluded, [EntryId("skills/pdf".into())]);
+    let of_tools = index.search(&Query {
+        exclude: &pdf,
+        kind: Some(EntryKind::Tool),
+        ..query("accountants")
+    });
+    assert!(of_tools.excluded.is_empty(), "{of_tools:?}");
     let nowhere = index.search(&Query {
         server: Some("nowhere"),
         ..query("create issue")

@@ -2,6 +2,7 @@
 //!
 //! It knows nothing of entries or scores: what is a word of an entry is a word of a request, since both come through here.
 
+mod endings;
 mod plural;
 mod stop;
 #[cfg(test)]
@@ -12,6 +13,7 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+pub(super) use endings::other_forms;
 pub(super) use stop::is_stop_word;
 
 /// One run of letters and digits, taken apart.

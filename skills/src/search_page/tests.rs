@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{NAMED, Page, out_of_service};
+use super::{NAMED, Page, REPEATED, out_of_service, repeated};
 use crate::catalog::fixtures::{Clock, example};
 use crate::catalog::{EntryKind, IndexOptions, Snapshot};
 use crate::entry_id::{EntryId, ServerName};
@@ -50,6 +50,7 @@ fn matches_come_best_first_with_their_servers_and_the_way_on() {
         ],
         servers: vec![on("github", 7, ""), on("jira", 1, ""), on("skills", 1, "")],
         unknown: vec!["slow".to_owned(), "broken".to_owned()],
+        excluded: vec![],
     };
     let states = [("jira", "disabled"), ("broken", "failed: no such program")];
     let text = page("create issue", &answer, &states);
@@ -73,6 +74,7 @@ fn the_first_line_counts_as_one_speaks() {
         matches: vec![found(EntryId::tool("a", "b"), "C")],
         servers: vec![on("a", 1, "")],
         unknown: vec![],
+        excluded: vec![],
     };
     let first = |answer: &Answer| page("x", answer, &[]).lines().next().unwrap().to_owned();
     assert_eq!(first(&one), "1 of 820 entries matches \"x\"");
@@ -95,6 +97,7 @@ fn nothing_matched_is_said_and_never_counted_from_the_nearest_servers() {
         matches: vec![],
         servers: vec![on("time", 0, "Time zones"), on("weather", 3, "")],
         unknown: vec!["slow".to_owned()],
+        excluded: vec![],
     };
     assert_eq!(
         page("frobnicate", &answer, &[]),
@@ -126,6 +129,7 @@ fn words_can_neither_break_the_line_nor_command_a_terminal() {
 fn many_servers_are_counted_not_listed() {
     let answer = Answer {
         unknown: (0..NAMED + 5).map(|n| format!("s{n}")).collect(),
+        excluded: vec![],
         ..Answer::default()
     };
     let text = page("x", &answer, &[]);
@@ -153,4 +157,16 @@ fn a_server_that_failed_or_is_disabled_is_out_of_service() {
         Some("failed: exit status 1")
     );
     assert_eq!(out.get("time"), None);
+}
+
+#[test]
+fn a_long_request_is_repeated_in_part() {
+    let short = "é".repeat(REPEATED);
+    assert_eq!(repeated(&short), short);
+    assert_eq!(repeated(&format!("{short}é")), format!("{short}…"));
+    assert_eq!(repeated(" two \n\u{1b}[31mlines"), "two lines");
+    let text = page(&"word ".repeat(10_000), &Answer::default(), &[]);
+    let head = text.lines().next().unwrap();
+    assert!(head.ends_with("word…\""), "{head}");
+    assert!(head.chars().count() < REPEATED + 50, "{head}");
 }

@@ -5,8 +5,10 @@ use std::path::Path;
 
 use daemon::protocol::Answer;
 use skills::definition::quote;
+use skills::entry_id::EntryId;
 use skills::problem::{Problem, ProblemKind};
 use skills::search::ServerMatch;
+use skills::search_page::repeated;
 
 /// The name under which skills stand among the servers.
 const SKILLS: &str = "skills";
@@ -87,7 +89,8 @@ pub(super) fn nothing(words: &str, answer: &Answer, around: Around<'_>) -> Probl
         }
         let _ = writeln!(hint, ": {}", around.browse(&server.name));
     }
-    let word = longest_word(words).unwrap_or("WORD");
+    let words = repeated(words);
+    let word = longest_word(&words).unwrap_or("WORD");
     let _ = match around.path("ALL.md") {
         Some(all) => write!(hint, "in all lines: grep -i {} {all}", quote(word)),
         None => write!(
@@ -97,8 +100,25 @@ pub(super) fn nothing(words: &str, answer: &Answer, around: Around<'_>) -> Probl
             quote(word)
         ),
     };
-    let message = format!("nothing matches \"{}\"", skills::summary::one_line(words));
+    let message = format!("nothing matches \"{words}\"");
     Problem::new(ProblemKind::NotFound, message).hint(hint)
+}
+
+/// All that matched was left out, as the session has it.
+pub(super) fn handed_out(excluded: &[EntryId]) -> Problem {
+    let mut ids: Vec<_> = excluded
+        .iter()
+        .take(NAMED)
+        .map(EntryId::to_string)
+        .collect();
+    let more = excluded.len().saturating_sub(NAMED);
+    if more > 0 {
+        ids.push(format!("{more} more"));
+    }
+    let ids = ids.join(", ");
+    let message = format!("everything that matches has been handed out already: {ids}");
+    Problem::new(ProblemKind::NotFound, message)
+        .hint("without --exclude-loaded it is found again; shelf loaded prints it")
 }
 
 impl Around<'_> {
@@ -151,7 +171,7 @@ mod tests {
     use skills::entry_id::EntryId;
     use skills::search::{Match, ServerMatch};
 
-    use super::{Around, matches, nothing, rest, servers};
+    use super::{Around, handed_out, matches, nothing, rest, servers};
 
     fn found(id: &str, summary: &str) -> Match {
         Match {
@@ -175,7 +195,7 @@ mod tests {
         Answer {
             matches: vec![found("git/log", "Shows the log."), found("git/tag", "")],
             servers: vec![server("git", 2, "Version control."), server("hub", 1, "")],
-            unknown: Vec::new(),
+            ..Answer::default()
         }
     }
 
@@ -201,6 +221,27 @@ mod tests {
         answer.servers = (0..10).map(|n| server(&n.to_string(), 1, "")).collect();
         let note = rest(&answer).unwrap();
         assert!(note.contains("7 (1), 2 more:"), "{note}");
+    }
+
+    #[test]
+    fn what_was_left_out_is_named() {
+        let ids: Vec<_> = (0..10)
+            .map(|n| EntryId(format!("git/{n}").into()))
+            .collect();
+        let problem = handed_out(&ids[..2]);
+        assert_eq!(problem.kind.exit_code(), 3);
+        assert!(problem.message.ends_with(": git/0, git/1"), "{problem}");
+        let problem = handed_out(&ids);
+        assert!(problem.message.ends_with("git/7, 2 more"), "{problem}");
+    }
+
+    #[test]
+    fn a_long_request_is_not_repeated_whole() {
+        let words = "abc".repeat(5_000);
+        let problem = nothing(&words, &Answer::default(), Around::default());
+        assert!(problem.message.ends_with("…\""), "{problem}");
+        assert!(problem.to_string().len() < 600, "{problem}");
+        assert!(problem.hint.unwrap().len() < 300);
     }
 
     #[test]

@@ -88,7 +88,53 @@ fn what_is_of_another_kind_or_left_out_is_not_found() {
         exclude: vec![EntryId("skills/pdf".into())],
         ..asked("pdf")
     };
-    assert!(ids(&found(without)).is_empty());
+    let answer = found(without);
+    assert!(ids(&answer).is_empty());
+    assert_eq!(answer.excluded, [EntryId("skills/pdf".into())]);
+}
+
+#[test]
+fn skills_can_be_asked_for_by_the_name_under_which_they_are_counted() {
+    let of_skills = of_server("skills", "pdf");
+    let answer = find(&snapshot(), &of_skills).unwrap();
+    assert_eq!(ids(&answer), ["skills/pdf"]);
+    assert!(answer.unknown.is_empty(), "{answer:?}");
+    let both = Search {
+        kind: Some(EntryKind::Skill),
+        ..of_skills.clone()
+    };
+    assert_eq!(find(&snapshot(), &both).unwrap(), answer);
+    let tools = Search {
+        kind: Some(EntryKind::Tool),
+        ..of_skills
+    };
+    let problem = find(&snapshot(), &tools).unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::Usage);
+
+    let configured = server("skills", Some(&[SAYS]));
+    let of_that_name = built(Sources {
+        servers: [(
+            configured.name.clone(),
+            (configured, ServerState::default()),
+        )]
+        .into(),
+        ..Sources::default()
+    });
+    let answer = find(&of_that_name, &of_server("skills", "echo")).unwrap();
+    assert_eq!(answer.matches.len(), 1, "{answer:?}");
+}
+
+#[test]
+fn skills_of_a_server_are_a_contradiction() {
+    for name in ["a b/c", "broken"] {
+        let asked = Search {
+            kind: Some(EntryKind::Skill),
+            ..of_server(name, "pdf")
+        };
+        let problem = find(&snapshot(), &asked).unwrap_err();
+        assert_eq!(problem.kind, ProblemKind::Usage, "{problem}");
+        assert!(problem.message.contains(name), "{problem}");
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ const EXTENSION: usize = 5;
 /// The words that a name stands for: text that begins with a letter or a digit and does not look like a file's name.
 pub(super) fn of(name: &OsStr) -> Option<&str> {
     let words = name.to_str()?;
-    let begins = words.trim_start().starts_with(char::is_alphanumeric);
+    let begins = words.starts_with(char::is_alphanumeric);
     let is_probed = PROBED.contains(&words)
         || is_file_name(words)
         || is_temporary(words)
@@ -84,7 +84,7 @@ mod tests {
             "e.g. a file",
             "what is this?",
             "C++",
-            " a space first",
+            "a space last ",
             "head",
             "create-issue_now",
             "user@example",
@@ -122,6 +122,8 @@ mod tests {
             "sederPLs7",
             "CuAb12cd",
             "tmp3k_x81qz",
+            " a space first",
+            "\u{a0}another",
             "~",
             "#create issue#",
             "$RECYCLE.BIN",

@@ -184,6 +184,7 @@ impl Connection for FakeConnection {
             matches: all.into_iter().take(search.limit).collect(),
             servers,
             unknown: self.0.unknown.clone(),
+            excluded: Vec::new(),
         })
     }
 

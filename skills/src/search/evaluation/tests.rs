@@ -1,5 +1,5 @@
 use super::{Case, cases, evaluate};
-use crate::catalog::fixtures::{built, server, sources, tool};
+use crate::catalog::fixtures::{built, server, skill, sources, tool};
 use crate::entry_id::EntryId;
 use crate::problem::ProblemKind;
 use crate::search::{SearchIndex, SearchOptions};
@@ -94,4 +94,45 @@ fn without_meaning_and_without_cases_there_are_measures_too() {
     assert_eq!(evaluation.hybrid, None);
     assert_eq!(evaluation.lexical.cases, 0);
     assert!(evaluation.lexical.mrr.is_finite());
+}
+
+#[test]
+fn an_entry_may_be_written_as_a_name_or_a_path_of_its_own() {
+    for written in [
+        "tracker/create_issue",
+        "mcp__tracker__create_issue",
+        "mcp/tracker/create_issue.md",
+        "./mcp/tracker/create_issue.md",
+        ".schemas/tracker/create_issue.json",
+        "bin/tracker.create_issue",
+    ] {
+        let text = format!("create an issue\t{written}");
+        let evaluation = evaluate(&index(true), &cases(&text).unwrap());
+        assert_eq!(evaluation.lexical.cases, 1, "{written}");
+        assert!(evaluation.lexical.misses.is_empty(), "{written}");
+        assert!(evaluation.unknown.is_empty(), "{written}");
+    }
+    for written in [
+        "mcp__tracker__create",
+        "mcp/tracker/create_issue",
+        "mcp/tracker/create.md",
+        "create_issue",
+    ] {
+        let text = format!("create an issue\t{written}");
+        let evaluation = evaluate(&index(true), &cases(&text).unwrap());
+        assert_eq!(evaluation.lexical.cases, 0, "{written}");
+        assert_eq!(evaluation.unknown, [id(written)]);
+        assert_eq!(evaluation.unanswerable[0].wanted, [id(written)]);
+    }
+}
+
+#[test]
+fn a_skill_may_be_written_as_its_path() {
+    let snapshot = built(sources(vec![], vec![skill("pdf", 0, None)]));
+    let index = SearchIndex::build(None, &snapshot, &SearchOptions::default());
+    for written in ["skills/pdf", "skills/pdf/", "skills/pdf/SKILL.md"] {
+        let text = format!("pdf\t{written}");
+        let evaluation = evaluate(&index, &cases(&text).unwrap());
+        assert_eq!(evaluation.lexical.cases, 1, "{written}");
+    }
 }

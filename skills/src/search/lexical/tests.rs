@@ -155,6 +155,52 @@ fn what_stands_for_a_word_covers_it() {
 }
 
 #[test]
+fn a_word_that_nobody_says_is_found_in_its_other_forms() {
+    let documents = [
+        document("systematic debugging"),
+        document("crawl site"),
+        document("scrape page"),
+        document("merge branch"),
+    ];
+    let lexical = index(&documents);
+    for (text, place) in [
+        ("debug", 0),
+        ("debuggers", 0),
+        ("crawling", 1),
+        ("crawlers", 1),
+        ("scraping", 2),
+        ("scraper", 2),
+    ] {
+        let found = lexical.find(&request(text));
+        assert!(found[place].score > 0.0, "{text} {found:?}");
+        assert!(found[place].coverage > 0.999, "{text} {found:?}");
+        let others = found.iter().filter(|found| found.score > 0.0);
+        assert_eq!(others.count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn another_form_weighs_as_much_as_if_it_had_been_typed() {
+    let documents = [
+        document("create issue"),
+        document("create branch"),
+        document("merge branch"),
+    ];
+    let lexical = index(&documents);
+    let typed = lexical.find(&request("create cake"));
+    assert_eq!(lexical.find(&request("creating cake")), typed);
+    assert!(typed[0].coverage < 0.3, "{typed:?}");
+}
+
+#[test]
+fn a_word_that_is_said_is_looked_for_as_it_is() {
+    let documents = [document("debug program"), document("systematic debugging")];
+    let found = scores(&documents, "debug");
+    assert!(found[0] > 0.0);
+    assert_eq!(found[1], 0.0);
+}
+
+#[test]
 fn a_name_is_found_in_either_spelling() {
     let documents = [document("search GitHub"), document("merge branch")];
     for text in ["github", "GitHub", "git hub"] {
