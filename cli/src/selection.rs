@@ -123,6 +123,15 @@ pub(crate) fn connect(environment: &Environment, socket: &Path) -> Result<Client
     Client::connect(socket, &identity(environment))
 }
 
+/// Connects to the daemon at a socket, which may take so long over what is no call.
+pub(crate) fn connect_within(
+    environment: &Environment,
+    socket: &Path,
+    patience: Duration,
+) -> Result<Client, Problem> {
+    Client::connect_within(socket, &identity(environment), patience)
+}
+
 fn identity(environment: &Environment) -> Identity {
     Identity {
         version: env!("CARGO_PKG_VERSION").to_owned(),
