@@ -155,6 +155,20 @@ fn each_line_is_a_call_and_gives_a_line() {
 }
 
 #[test]
+fn lines_that_can_not_be_read_end_with_one_error() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    fs::create_dir(shelf.path("directory")).unwrap();
+    let ran = shelf.run(&["call", "--each", "directory", "fake/echo"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    let outcomes = outcomes(&ran.stdout);
+    assert_eq!(outcomes.len(), 1, "{}", ran.stdout);
+    assert_eq!(outcomes[0]["ok"], false);
+}
+
+#[test]
 fn the_order_is_that_of_the_lines_however_many_run_beside_each_other() {
     if lacks_mount() {
         return;

@@ -104,6 +104,18 @@ fn a_call_is_logged_without_its_values() {
 }
 
 #[test]
+fn what_has_just_happened_is_in_the_log() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    for number in 1..=10 {
+        shelf.call(&["fake/echo", "--text", "x"]);
+        assert_eq!(shelf.log(&["--event", "call"]).len(), number);
+    }
+}
+
+#[test]
 fn a_sweep_is_marked_and_can_be_left_out() {
     if lacks_mount() {
         return;

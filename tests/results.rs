@@ -118,6 +118,45 @@ fn a_result_has_the_form_that_is_asked_for() {
 }
 
 #[test]
+fn files_that_do_not_go_where_they_were_to_go_are_kept() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    let image = |data: &str| json!({ "type": "image", "data": data, "mimeType": "image/png" });
+    let two = json!({ "content": [image("b25l"), image("dHdv")] });
+    for place in ["one.png", "-"] {
+        let refused = give(&shelf, &["--out", place], "results/give", &two);
+        assert_eq!((refused.code, &*refused.stdout), (65, ""));
+        let paths = refused.stderr.lines().filter(|line| line.ends_with(".png"));
+        let kept: Vec<_> = paths
+            .map(|path| fs::read_to_string(path).unwrap())
+            .collect();
+        assert_eq!(kept, ["one", "two"], "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn each_line_tells_what_its_call_warns_of() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    let line = |result: &Value| json!({ "json": result.to_string() }).to_string() + "\n";
+    let fits = json!({ "content": [], "structuredContent": { "sum": 1 } });
+    let lines = line(&fits) + &line(&text("no structured content"));
+    let words = ["call", "--each", "-", "results/typed"];
+    let ran = shelf.run_with_input(&words, lines.as_bytes()).succeeds();
+    let told: Vec<Value> = ran
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["warnings"].take())
+        .collect();
+    assert_eq!(told[0], Value::Null);
+    let warning = told[1][0].as_str().unwrap();
+    assert!(warning.contains("no structured content"), "{warning}");
+}
+
+#[test]
 fn an_empty_result_is_nothing() {
     if lacks_mount() {
         return;

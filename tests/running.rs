@@ -109,9 +109,11 @@ fn every_end_of_it_is_that_of_a_call() {
     assert!(ours.contains("before the id"), "{ours}");
     let crashed = script(&shelf, "fake.crash --text 'out of coffee'").fails(4);
     assert!(crashed.contains("out of coffee"), "{crashed}");
+    let completed = script(&shelf, "shelf call mount/bin/fake.echo --text x");
+    assert_eq!(completed.succeeds(), "x");
     let misspelt = script(&shelf, "shelf call ./mount/bin/fake.ecko").fails(3);
     assert!(misspelt.contains("fake/echo"), "{misspelt}");
-    assert_eq!(calls(&shelf).len(), 2);
+    assert_eq!(calls(&shelf).len(), 3);
 }
 
 #[test]

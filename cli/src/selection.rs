@@ -123,6 +123,15 @@ pub(crate) fn connect(environment: &Environment, socket: &Path) -> Result<Client
     Client::connect(socket, &identity(environment))
 }
 
+/// Connects to the daemon at a socket, which may take so long over what is no call.
+pub(crate) fn connect_within(
+    environment: &Environment,
+    socket: &Path,
+    patience: Duration,
+) -> Result<Client, Problem> {
+    Client::connect_within(socket, &identity(environment), patience)
+}
+
 fn identity(environment: &Environment) -> Identity {
     Identity {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -146,10 +155,13 @@ pub(crate) fn target(argument: &OsStr, environment: &Environment) -> Result<Targ
         entry: argument.to_string_lossy().into_owned(),
         path: None,
     };
-    if !is_path(argument) {
+    let path = if is_path(argument) {
+        real(&absolute(Path::new(argument))?)
+    } else if let Some(program) = program(Path::new(argument)) {
+        program
+    } else {
         return Ok(as_written);
-    }
-    let path = real(&absolute(Path::new(argument))?);
+    };
     if let Some(mount) = instance::containing(&environment.runtime(), &path)? {
         return Ok(Target {
             entry: within(&mount, &path).to_string_lossy().into_owned(),
@@ -179,6 +191,17 @@ fn within(mount: &ShelfMount, path: &Path) -> PathBuf {
 fn is_path(argument: &OsStr) -> bool {
     let bytes = argument.as_bytes();
     matches!(bytes, [b'/' | b'.', ..]) || bytes.ends_with(b".md") || bytes.ends_with(b".json")
+}
+
+/// The file that a word without a leading dot means, as completion writes the path of a program: `mount/bin/server.tool`. An id may look
+/// like that too, so that only a file that is there counts, and of those the caller takes none that lies in no shelf.
+fn program(word: &Path) -> Option<PathBuf> {
+    let mut parts = word.as_os_str().as_bytes().windows(b"/bin/".len());
+    if !parts.any(|part| part == b"/bin/") {
+        return None;
+    }
+    let path = word.canonicalize().ok()?;
+    path.is_file().then_some(path)
 }
 
 /// The path with its links resolved as far as it exists: a mistyped name still leads to its mount, whose daemon knows the right ones.
@@ -222,7 +245,7 @@ mod tests {
 
     use daemon::mount_table::ShelfMount;
 
-    use super::{is_path, real, within};
+    use super::{is_path, program, real, within};
 
     #[test]
     fn a_path_is_read_from_the_root_of_the_shelf() {
@@ -247,6 +270,21 @@ mod tests {
         for id in ["everything/echo", "skills/pdf", "a.b/c.d", "x/readme.mdx"] {
             assert!(!is_path(id.as_ref()), "{id}");
         }
+    }
+
+    #[test]
+    fn only_a_file_that_is_there_makes_a_word_with_bin_a_path() {
+        let directory = tempfile::tempdir().unwrap();
+        let base = directory.path().canonicalize().unwrap();
+        std::fs::create_dir_all(base.join("mount/bin/deeper")).unwrap();
+        let file = base.join("mount/bin/fake.echo");
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(program(&file), Some(file));
+        assert_eq!(program(&base.join("mount/bin/fake.absent")), None);
+        assert_eq!(program(&base.join("mount/bin/deeper")), None);
+        let other = base.join("mount/other");
+        std::fs::write(&other, "").unwrap();
+        assert_eq!(program(&other), None);
     }
 
     #[test]

@@ -250,6 +250,14 @@ impl AccessLog {
         }
     }
 
+    /// Waits until all that was recorded so far is in the file, or is counted as dropped.
+    pub async fn flush(&self) {
+        let (done, written) = oneshot::channel();
+        let _ = self.inner.queue.send(Message::Batch(Vec::new(), done));
+        // The log was closed: all is written.
+        let _ = written.await;
+    }
+
     /// Why nothing can be written at the moment, if that is so.
     pub fn problem(&self) -> Option<Problem> {
         let problem = &self.inner.shared.problem;

@@ -236,6 +236,14 @@ impl Client {
             .map(|Nothing {}| ())
     }
 
+    /// Has the daemon write what happened so far into the access log's file.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn flush(&mut self) -> Result<(), Problem> {
+        self.ask(method::FLUSH, &Nothing {}).map(|Nothing {}| ())
+    }
+
     /// Asks the daemon to unmount and end; it answers before it does.
     ///
     /// # Errors

@@ -223,6 +223,10 @@ impl connection::Service for Context {
             }
             method::APPROVE => answer(&self.approve(parameters(&request)?, &request).await?),
             method::DENY => answer(&self.deny(parameters(&request)?, &request).await?),
+            method::FLUSH => {
+                self.log.flush().await;
+                answer(&Nothing {})
+            }
             method::STOP => {
                 self.shutdown.cancel();
                 answer(&Nothing {})

@@ -71,6 +71,8 @@ pub mod method {
     pub const SERVERS: &str = "servers";
     /// [`Control`](super::Control) → [`Nothing`](super::Nothing), when it is done.
     pub const CONTROL: &str = "control";
+    /// [`Nothing`](super::Nothing) → [`Nothing`](super::Nothing), when all that happened before is in the access log's file.
+    pub const FLUSH: &str = "flush";
     /// [`Nothing`](super::Nothing) → [`Nothing`](super::Nothing); the daemon unmounts and ends.
     pub const STOP: &str = "stop";
 }

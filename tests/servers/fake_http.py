@@ -20,7 +20,7 @@ listens on (127.0.0.1) to PORT_FILE, and ends when its standard input does.
 
 Tools: echo (text), header (name; what the call carried), drop (breaks its stream off; the reply is had by resuming), cut
 (closes the connection without a reply), gone (closes its stream, which can't be resumed), sleep (seconds), forget (all
-sessions), big (bytes), change (adds a tool and announces it on the GET streams), calls (how many there were), peak (how
+sessions), big (bytes), change (adds a tool and announces it on the GET streams), deafen (takes no more connections; answers once the file `until` is there), calls (how many there were), peak (how
 many of them ran at once).
 """
 
@@ -59,7 +59,7 @@ LOCK = threading.Lock()
 SESSIONS = set()
 LISTENERS = []
 PENDING = {}
-COUNTS = {"calls": 0, "added": 0, "sessions": 0, "running": 0, "peak": 0}
+COUNTS = {"calls": 0, "added": 0, "sessions": 0, "running": 0, "peak": 0, "deaf": False}
 
 
 def schema(**properties):
@@ -69,6 +69,7 @@ def schema(**properties):
 def tools():
     known = {"echo": schema(text="string"), "header": schema(name="string"), "sleep": schema(seconds="number")}
     known["big"] = schema(bytes="integer")
+    known["deafen"] = schema(until="string")
     for name in "drop cut gone forget change calls peak".split():
         known[name] = OBJECT
     for number in range(COUNTS["added"]):
@@ -148,6 +149,8 @@ class Handler(BaseHTTPRequestHandler):
         message = json.loads(body)
         method, identifier = message.get("method"), message.get("id")
         self.record(method)
+        if COUNTS["deaf"]:
+            self.close_connection = True
         if OPTIONS.redirect and self.path == "/from":
             return self.plain(307, None, "", Location=OPTIONS.redirect)
         if OPTIONS.page:
@@ -230,6 +233,12 @@ class Handler(BaseHTTPRequestHandler):
             words = "x" * arguments["bytes"]
         elif name == "sleep":
             time.sleep(arguments["seconds"])
+        elif name == "deafen":
+            COUNTS["deaf"] = True
+            self.server.shutdown()
+            self.server.server_close()
+            while not os.path.exists(arguments["until"]):
+                time.sleep(0.05)
         elif name == "forget":
             SESSIONS.clear()
         elif name == "change":

@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
     /// Call once for each line of this file (- for standard input), a JSON object of arguments, which goes before those of --args and the flags
     ///
     /// Each line gives a line of JSON in the same order: {"line":1,"ok":true,"result":…}, else "ok":false with "error" as well; with --data the
-    /// result is the data alone. A line that fails does not keep the others back; the exit code is that of the first that failed.
+    /// result is the data alone, and what a call warns of is in "warnings". A line that fails does not keep the others back; the exit code is that of the first that failed.
     #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["json", "out", "format", "max_output"])]
     each: Option<String>,
 
@@ -95,7 +95,7 @@ pub(crate) struct Arguments {
     out: Option<PathBuf>,
 
     /// Print only the first lines of a longer result, and write the whole to a file whose path goes to standard error: 4096, 64K, 1M, or none
-    /// for no limit [default: SHELF_MAX_OUTPUT, else none]. JSON is printed whole or not at all
+    /// for no limit [default: SHELF_MAX_OUTPUT, else none]. What --json and --data print, and structured content alone, is printed whole or not at all
     #[arg(long, value_name = "SIZE", value_parser = limit::parse)]
     max_output: Option<MaxOutput>,
 
@@ -227,14 +227,8 @@ fn perform(
             ));
         }
     }
-    if let Some(problem) = &reply.unchecked {
-        ui.warning(&format!("the arguments were not checked: {problem}"));
-    }
-    for problem in &reply.warnings {
-        ui.warning(&problem.to_string());
-    }
-    if let Some(why) = &reply.state_lost {
-        ui.warning(why);
+    for warning in output::warnings(&reply) {
+        ui.warning(&warning);
     }
     if reply.is_error && arguments.format == Some(ErrorFormat::Xml) {
         let said = output::own_error(&Content::read(&reply)?, &reply);

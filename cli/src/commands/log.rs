@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use daemon::access_log::reader::{Filter, Follow, Line, Reader};
 use daemon::access_log::record::EventName;
+use daemon::instance;
 use daemon::protocol::Describe;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -16,8 +17,11 @@ use skills::problem::{Problem, ProblemKind};
 use crate::duration;
 use crate::environment::Environment;
 use crate::error::CommandResult;
-use crate::selection::{Which, target};
+use crate::selection::{Which, connect_within, target};
 use crate::ui::Ui;
+
+/// How long a daemon may take to write what it holds back.
+const FLUSH_LIMIT: Duration = Duration::from_secs(2);
 
 /// Print what was opened, shown, handed out and called, newest last
 ///
@@ -97,6 +101,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         events: arguments.events.iter().map(|event| event.name()).collect(),
         no_scans: arguments.no_scans,
     };
+    flush(environment);
     let reader = Reader::open(&environment.access_log()?)?;
     let zone = TimeZone::system();
     let print = |line: &Line| {
@@ -133,6 +138,15 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         return Err(Problem::new(ProblemKind::NotFound, "no line of the log matches").into());
     }
     Ok(())
+}
+
+/// Has every daemon write what it holds back. One that does not, or is of another version, keeps nobody from reading what is there.
+fn flush(environment: &Environment) {
+    let running = instance::running(&environment.runtime()).unwrap_or_default();
+    for about in running {
+        let client = connect_within(environment, &about.socket, FLUSH_LIMIT);
+        let _ = client.and_then(|mut client| client.flush());
+    }
 }
 
 /// The id of an entry that may be given as a path: only the daemon of its mount knows what a path stands for.

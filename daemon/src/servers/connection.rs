@@ -72,7 +72,7 @@ pub(super) enum RequestError {
     NotSent,
     /// The server ended before it answered.
     BrokeOff(Ending),
-    /// There is no reply to it alone; the connection goes on.
+    /// There is no reply to it alone; the connection goes on, unless the server can't be reached.
     Lost(Lost),
     /// The server answered with a protocol error.
     Refused(ServerError),

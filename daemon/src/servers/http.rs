@@ -71,7 +71,7 @@ impl HttpTransport {
     /// Starts the exchange for a request. It is under way at once; what becomes of it is received.
     fn request(&self, id: i64, message: Outgoing) {
         let session = Arc::clone(&self.session);
-        let cancelled = session.begin(id);
+        let cancelled = session.begin(id, &message);
         tokio::spawn(async move {
             let exchange = exchange::run(&session, id, &message);
             let outcome = tokio::select! {

@@ -34,6 +34,8 @@ pub(super) struct Lost {
     pub(super) hint: Option<String>,
     /// Whether the server said that it did not take the request, and will take it in a new session.
     pub(super) resend: bool,
+    /// Whether nothing answered where the server should be, so that it is to be had for nobody.
+    pub(super) unreachable: bool,
 }
 
 impl Lost {
@@ -42,6 +44,7 @@ impl Lost {
             what: what.into(),
             hint: None,
             resend: false,
+            unreachable: false,
         }
     }
 
@@ -55,6 +58,13 @@ impl Lost {
     pub(super) fn resend(self) -> Self {
         Self {
             resend: true,
+            ..self
+        }
+    }
+
+    pub(super) fn unreachable(self) -> Self {
+        Self {
+            unreachable: true,
             ..self
         }
     }

@@ -33,7 +33,26 @@ impl Refusal {
 /// The flags as they were given, each with its words.
 #[derive(Debug)]
 pub(super) struct Flags<'a, 'w> {
-    given: Vec<(Place<'a>, Vec<&'w str>)>,
+    given: Vec<(Place<'a>, Vec<Word<'w>>)>,
+}
+
+/// What a flag is given.
+#[derive(Clone, Copy, Debug)]
+enum Word<'w> {
+    /// A text, of which the schema says what it is.
+    Text(&'w str),
+    /// Nothing, so that the flag itself says it; only where a boolean is allowed.
+    Alone(bool),
+}
+
+impl<'w> Word<'w> {
+    const fn text(self) -> &'w str {
+        match self {
+            Self::Text(text) => text,
+            Self::Alone(true) => "true",
+            Self::Alone(false) => "false",
+        }
+    }
 }
 
 /// What a flag may be without a word of its own.
@@ -54,22 +73,22 @@ impl<'a, 'w> Flags<'a, 'w> {
                 return Err(not_a_flag(word, parameters));
             };
             if let Some((place, text)) = named(flag, parameters) {
-                let text = match text {
-                    Some(text) => text,
+                let word = match text {
+                    Some(text) => Word::Text(text),
                     None => {
                         let next = rest.peek().copied();
                         match value_after(&place, next, parameters)? {
                             Some(text) => {
                                 rest.next();
-                                text
+                                Word::Text(text)
                             }
-                            None => "true",
+                            None => Word::Alone(true),
                         }
                     }
                 };
-                flags.add(place, text);
+                flags.add(place, word);
             } else if let Some(place) = negated(flag, parameters) {
-                flags.add(place, "false");
+                flags.add(place, Word::Alone(false));
             } else {
                 return Err(unknown(word, parameters));
             }
@@ -86,8 +105,13 @@ impl<'a, 'w> Flags<'a, 'w> {
         let mut arguments = Map::new();
         self.are_apart()?;
         for (Place { path, shape, .. }, words) in self.given {
+            // Where a string is allowed too the text would be one.
+            if let [Word::Alone(truth)] = words[..] {
+                put(&mut arguments, &path, Value::Bool(truth));
+                continue;
+            }
             let name = path.join(".");
-            let texts = words.iter().map(|word| texts::text(word, read));
+            let texts = words.iter().map(|word| texts::text(word.text(), read));
             let texts: Vec<Text<'_>> =
                 texts
                     .collect::<Result<_, _>>()
@@ -116,11 +140,11 @@ impl<'a, 'w> Flags<'a, 'w> {
         })
     }
 
-    fn add(&mut self, place: Place<'a>, text: &'w str) {
-        let known = |(known, _): &&mut (Place<'a>, Vec<&'w str>)| known.path == place.path;
+    fn add(&mut self, place: Place<'a>, word: Word<'w>) {
+        let known = |(known, _): &&mut (Place<'a>, Vec<Word<'w>>)| known.path == place.path;
         match self.given.iter_mut().find(known) {
-            Some((_, texts)) => texts.push(text),
-            None => self.given.push((place, vec![text])),
+            Some((_, words)) => words.push(word),
+            None => self.given.push((place, vec![word])),
         }
     }
 }

@@ -60,6 +60,9 @@ struct Outcome<'r> {
     result: Option<&'r RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     filled: Option<&'r Map<String, Value>>,
+    /// What a call on its own says on standard error.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'r Problem>,
 }
@@ -189,6 +192,7 @@ impl Each<'_> {
                 .as_deref()
                 .or(reply.as_ref().map(|reply| &*reply.result)),
             filled: filled.filter(|filled| self.verbose && !filled.is_empty()),
+            warnings: reply.as_ref().map(output::warnings).unwrap_or_default(),
             error: error.as_ref(),
         })?;
         Ok(error.map(|problem| problem.kind))

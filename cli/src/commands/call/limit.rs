@@ -3,7 +3,7 @@
 //! It must not know what a result is made of: it is given the text that would be printed.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::de::IgnoredAny;
 use skills::problem::Problem;
@@ -102,6 +102,11 @@ impl Limit {
             Some(note) => format!("{head}{between}{note}"),
             None => head.to_owned(),
         }
+    }
+
+    /// Where that goes which is not printed.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// Writes what is not printed into a file.

@@ -46,6 +46,16 @@ pub(super) fn own_error(content: &Content, reply: &CallReply) -> String {
     }
 }
 
+/// What a reply warns of, beside its result.
+pub(super) fn warnings(reply: &CallReply) -> Vec<String> {
+    let unchecked = reply.unchecked.iter();
+    let unchecked = unchecked.map(|problem| format!("the arguments were not checked: {problem}"));
+    unchecked
+        .chain(reply.warnings.iter().map(Problem::to_string))
+        .chain(reply.state_lost.clone())
+        .collect()
+}
+
 /// The way to stdout and stderr, under a limit.
 struct Printer<'a> {
     limit: &'a Limit,
@@ -157,19 +167,26 @@ impl Printer<'_> {
         let text = joined(texts.into_iter());
         match place {
             Place::Output => {
-                let (bytes, mime) = only(&binaries)?;
+                let (bytes, mime) = only(&binaries).inspect_err(|_| self.save(&binaries))?;
                 if !text.is_empty() {
                     self.ui.note(&self.limit.told(&text));
                 }
                 return self.bytes(bytes, mime);
             }
             Place::File(path) => {
-                write_to(path, &only(&binaries)?.0).map_err(|e| unwritable(path, &e))?;
+                only(&binaries)
+                    .and_then(|(bytes, _)| write_to(path, bytes).map_err(|e| unwritable(path, &e)))
+                    .inspect_err(|_| self.save(&binaries))?;
             }
             Place::Directory(directory) => self.write_each(directory, &binaries, write_new)?,
             Place::Private(directory) => self.write_each(directory, &binaries, write_private)?,
         }
         self.text(&text)
+    }
+
+    /// Saves what does not go where it was to go, as where no place was chosen. That this can't be done either is no second error.
+    fn save(&self, binaries: &[(Vec<u8>, String)]) {
+        let _ = self.write_each(self.limit.directory(), binaries, write_private);
     }
 
     fn write_each(

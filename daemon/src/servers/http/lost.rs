@@ -34,7 +34,7 @@ pub(super) fn of_connection(
     let lost = if was_sent {
         Lost::new(format!("broke off before it answered: {reasons}"))
     } else {
-        Lost::new(format!("could not be reached: {reasons}"))
+        Lost::new(format!("could not be reached: {reasons}")).unreachable()
     };
     if !reasons.contains("certificate") {
         return lost;

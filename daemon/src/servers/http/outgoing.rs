@@ -54,6 +54,11 @@ impl Outgoing {
         }
     }
 
+    /// Whether it asks to be told of changes, which has no end.
+    pub(super) fn is_subscription(&self) -> bool {
+        self.outline.method.as_deref() == Some("subscriptions/listen")
+    }
+
     /// Sets what the message repeats in its headers, when it carries its revision itself (from 2026-07-28 on).
     pub(super) fn set_headers(
         &self,

@@ -55,11 +55,19 @@ struct State {
     /// The arguments that are sent as headers too, by tool.
     tools: HashMap<String, Vec<Parameter>>,
     /// The requests under way.
-    exchanges: HashMap<i64, CancellationToken>,
+    exchanges: HashMap<i64, Exchange>,
     /// Why it ended.
     lost: Option<Lost>,
     /// Whether the server has no stream to say on its own accord that something changed.
     deaf: bool,
+}
+
+/// A request under way.
+#[derive(Debug)]
+struct Exchange {
+    cancelled: CancellationToken,
+    /// Whether it stays under way for as long as the session lasts, so that nobody waits for its reply.
+    is_subscription: bool,
 }
 
 impl Session {
@@ -124,9 +132,13 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn begin(&self, id: i64) -> CancellationToken {
+    pub(super) fn begin(&self, id: i64, message: &Outgoing) -> CancellationToken {
         let cancelled = CancellationToken::new();
-        self.state().exchanges.insert(id, cancelled.clone());
+        let exchange = Exchange {
+            cancelled: cancelled.clone(),
+            is_subscription: message.is_subscription(),
+        };
+        self.state().exchanges.insert(id, exchange);
         cancelled
     }
 
@@ -140,8 +152,8 @@ impl Session {
     }
 
     pub(super) fn cancel(&self, id: i64) {
-        if let Some(cancelled) = self.state().exchanges.remove(&id) {
-            cancelled.cancel();
+        if let Some(exchange) = self.state().exchanges.remove(&id) {
+            exchange.cancelled.cancel();
         }
     }
 
@@ -230,7 +242,8 @@ impl Session {
         }
     }
 
-    /// Says that a request has no reply. One of the handshake, and a session that is gone, end the whole.
+    /// Says that a request has no reply. One of the handshake, a session that is gone, and a server that can't be reached end the
+    /// whole, the last only where no other request would be lost with it: the last of them to fail ends it.
     pub(super) async fn fail(&self, request: i64, lost: Lost) {
         let handshake = [Era::Initialize, Era::Discover]
             .into_iter()
@@ -239,12 +252,20 @@ impl Session {
             return self.end(lost);
         }
         let message = self.tap.lose(request, lost.clone());
-        if lost.resend {
+        let ends = lost.resend || lost.unreachable && !self.is_awaited();
+        if ends {
             return self.end(lost);
         }
         if let Some(message) = message {
             self.receive(message).await;
         }
+    }
+
+    /// Whether somebody waits for a reply that may still come.
+    fn is_awaited(&self) -> bool {
+        let state = self.state();
+        let mut exchanges = state.exchanges.values();
+        exchanges.any(|exchange| !exchange.is_subscription)
     }
 
     async fn receive(&self, message: ServerJsonRpcMessage) {
@@ -263,7 +284,8 @@ impl Session {
         self.closed.cancel();
         let is_kept = {
             let state = self.state();
-            let gone = state.lost.as_ref().is_some_and(|lost| lost.resend);
+            let gone = |lost: &Lost| lost.resend || lost.unreachable;
+            let gone = state.lost.as_ref().is_some_and(gone);
             state.id.is_some() && !gone
         };
         if is_kept {

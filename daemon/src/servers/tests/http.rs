@@ -233,3 +233,58 @@ async fn changes_are_heard_and_where_there_is_nothing_to_hear_looked_for() {
         timeout(SOON, shown).await.unwrap();
     }
 }
+
+#[tokio::test]
+async fn a_server_that_is_gone_has_failed_and_is_tried_again_under_a_pause() {
+    if !python() {
+        return;
+    }
+    for era in ERAS {
+        let fake = FakeHttp::start(&[era]).await;
+        let mut shelf = fake.shelf().await;
+        shelf.text("echo", json!({"text": "started"})).await;
+        shelf.until(|shelf| shelf.phase() == Phase::Ready).await;
+        drop(fake);
+        // A connection that was kept may break off first.
+        eventually(async || {
+            let problem = shelf.call("echo", json!({"text": "x"})).await.unwrap_err();
+            assert_eq!(problem.kind, ProblemKind::Server);
+            problem.message.contains("could not be reached")
+        })
+        .await;
+        let failed = |phase: Phase| matches!(phase, Phase::Failed(why) if why.contains("could not be reached"));
+        let shown = shelf.until(|shelf| failed(shelf.phase()));
+        timeout(SOON, shown).await.unwrap();
+        // The next is a start, after which it is left alone.
+        eventually(async || {
+            let problem = shelf.call("echo", json!({"text": "x"})).await.unwrap_err();
+            problem.message.contains("next try in")
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_refused_breaks_off_no_call_that_is_under_way() {
+    if !python() {
+        return;
+    }
+    for era in ERAS {
+        let fake = FakeHttp::start(&[era]).await;
+        let shelf = fake.shelf().await;
+        shelf.text("echo", json!({"text": "started"})).await;
+        let directory = tempfile::tempdir().unwrap();
+        let until = directory.path().join("until");
+        let slow = shelf.call("deafen", json!({"until": until}));
+        let refused = async {
+            eventually(async || {
+                let problem = shelf.call("echo", json!({"text": "x"})).await.err();
+                problem.is_some_and(|problem| problem.message.contains("could not be reached"))
+            })
+            .await;
+            std::fs::write(&until, "").unwrap();
+        };
+        let (slow, ()) = tokio::join!(slow, refused);
+        slow.unwrap();
+    }
+}

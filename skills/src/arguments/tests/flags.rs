@@ -55,6 +55,21 @@ fn a_boolean_is_a_flag_alone_or_a_word() {
 }
 
 #[test]
+fn a_flag_alone_is_a_boolean_where_a_string_is_allowed_too() {
+    let schema = properties(json!({"it": {"type": ["boolean", "string"]}, "other": {}}));
+    assert_eq!(read(&schema, &["--it"]), Ok(json!({"it": true})));
+    assert_eq!(read(&schema, &["--no-it"]), Ok(json!({"it": false})));
+    assert_eq!(
+        read(&schema, &["--it", "--other", "x"]),
+        Ok(json!({"it": true, "other": "x"}))
+    );
+    // A word of its own stays what it was.
+    assert_eq!(read(&schema, &["--it", "x"]), Ok(json!({"it": "x"})));
+    assert_eq!(read(&schema, &["--it", "true"]), Ok(json!({"it": "true"})));
+    fails(read(&schema, &["--it", "--it"]), &["--it is given twice"]);
+}
+
+#[test]
 fn an_unknown_flag_is_refused_with_the_right_names() {
     let schema = json!({
         "type": "object",
