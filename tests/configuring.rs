@@ -214,6 +214,64 @@ fn json_is_not_edited_and_no_toml_takes_its_place() {
 }
 
 #[test]
+fn what_is_json_is_said_before_it_is_to_be_written() {
+    let shelf = with_clients();
+    shelf.write("other.json", "{\"mcpServers\": {}}");
+    let listed = shelf.run(&["servers", "import", "--config", "other.json"]);
+    assert!(
+        listed.stderr.contains("JSON is not edited"),
+        "{}",
+        listed.stderr
+    );
+    assert!(!listed.stderr.contains("--write"), "{}", listed.stderr);
+    listed.succeeds();
+}
+
+#[test]
+fn a_shelf_without_a_configuration_is_said_not_to_take_the_first_one_over() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = Shelf::new();
+    shelf.run(&["mount", "mount"]).succeeds();
+    let first = shelf.run(&["servers", "add", "a", "--", "x"]);
+    assert!(
+        first.stderr.contains("mount again to take it over"),
+        "{}",
+        first.stderr
+    );
+    first.succeeds();
+    let second = shelf.run(&["servers", "add", "b", "--", "x"]);
+    assert!(!second.stderr.contains("mount again"), "{}", second.stderr);
+    second.succeeds();
+    shelf.unmount();
+}
+
+#[test]
+fn a_server_that_would_not_be_read_is_not_added() {
+    let shelf = Shelf::new();
+    let before = "[[servers]]\ncommand = \"x\"\n";
+    let own = shelf.write(OWN, before);
+    let said = shelf.run(&["servers", "add", "a", "--", "x"]).fails(2);
+    assert!(said.contains("would not be read"), "{said}");
+    assert_eq!(fs::read_to_string(&own).unwrap(), before);
+    let said = shelf
+        .run(&[
+            "servers",
+            "add",
+            "a",
+            "--config",
+            "new.toml",
+            "--url",
+            "http://u:s3cret@h/",
+        ])
+        .fails(2);
+    assert!(said.contains("has a user name in it"), "{said}");
+    assert!(!said.contains("s3cret"), "{said}");
+    assert!(!shelf.path("new.toml").exists());
+}
+
+#[test]
 fn a_check_says_all_that_is_wrong_at_once() {
     let shelf = Shelf::new();
     let faulty = "skills = [\"none\"]\n[servers.a]\ncommand = \"\"\n[servers.b]\ncommand = \"x\"\ntimeuot = \"1s\"\n[log]\nqueries = \"no\"\n";

@@ -14,9 +14,9 @@ use skills::problem::{Problem, ProblemKind};
 use toml_edit::{DocumentMut, Item};
 
 use super::definition::Definition;
-use super::{Config, node, reader};
+use super::{Config, Transport, node, reader};
 
-pub use self::write::{Written, edit};
+pub use self::write::{Written, edit, is_editable};
 
 /// The tables that servers stand in.
 const SECTIONS: [&str; 2] = ["servers", "mcpServers"];
@@ -42,7 +42,16 @@ pub fn add(
         }
         text = with(document, text, name, definition);
     }
-    check(path, &before, &text)?;
+    let after = check(path, &before, &text)?;
+    for (name, _) in servers {
+        let server = after.servers.get(name);
+        if server.is_none_or(|server| matches!(server.transport, Transport::Invalid(_))) {
+            let message = format!("a server `{name}` that is added here would not be read");
+            return Err(Problem::new(ProblemKind::Configuration, message)
+                .at_file(path, None)
+                .hint("servers are tables [servers.NAME]; shelf config check says what is wrong with the file"));
+        }
+    }
     Ok(text)
 }
 
@@ -125,15 +134,15 @@ fn read(path: &Path, source: &str) -> Result<Config, Problem> {
     reader::read(path, source).map_err(|fault| super::problem(path, fault))
 }
 
-/// Refuses a text that is wrong where it was not before.
-fn check(path: &Path, before: &Config, text: &str) -> Result<(), Problem> {
-    let after = read(path, text)?;
+/// Refuses a text that is wrong where it was not before; what it says now.
+fn check(path: &Path, before: &Config, text: &str) -> Result<Config, Problem> {
+    let mut after = read(path, text)?;
     let mut known: Vec<_> = before
         .problems
         .iter()
         .map(|problem| &problem.message)
         .collect();
-    for problem in after.problems {
+    for problem in std::mem::take(&mut after.problems) {
         match known
             .iter()
             .position(|message| **message == problem.message)
@@ -149,5 +158,5 @@ fn check(path: &Path, before: &Config, text: &str) -> Result<(), Problem> {
             }
         }
     }
-    Ok(())
+    Ok(after)
 }

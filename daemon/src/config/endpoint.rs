@@ -11,7 +11,7 @@ use hyper::http::uri::{Scheme, Uri};
 use skills::entry_id::ServerName;
 use skills::problem::{Problem, ProblemKind};
 
-use super::expansion::Expansion;
+use super::expansion::{self, Expansion};
 use super::node::{Fault, Node};
 use crate::surroundings::Environment;
 
@@ -51,26 +51,36 @@ const RESERVED: [&str; 14] = [
     "transfer-encoding",
 ];
 
-/// Reads `headers`.
-pub(super) fn headers(node: Node<'_>, what: &str) -> Result<BTreeMap<String, String>, Fault> {
+/// Reads `headers`; a fault takes nothing with it but its own header.
+pub(super) fn headers(
+    node: Node<'_>,
+    what: &str,
+    faults: &mut Vec<Fault>,
+) -> Result<BTreeMap<String, String>, Fault> {
     let mut headers = BTreeMap::new();
     for (name, value) in node.table(what)? {
-        let fault = |message: String| Fault::new(value.line(), message);
-        let valid = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
-            fault(format!(
-                "{what} has a header that can't be named `{}`",
-                name.escape_debug()
-            ))
-        })?;
-        if RESERVED.contains(&valid.as_str()) || valid.as_str().starts_with("mcp-param-") {
-            return Err(
-                fault(format!("{what} may not have `{name}`")).hint("it is set by the protocol")
-            );
+        match header(&name, value, what) {
+            Ok(text) => drop(headers.insert(name, text)),
+            Err(fault) => faults.push(fault),
         }
-        let text = value.loose_text(&format!("`{name}` in {what}"))?;
-        headers.insert(name, text);
     }
     Ok(headers)
+}
+
+fn header(name: &str, value: Node<'_>, what: &str) -> Result<String, Fault> {
+    let fault = |message: String| Fault::new(value.line(), message);
+    let valid = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
+        fault(format!(
+            "{what} has a header that can't be named `{}`",
+            name.escape_debug()
+        ))
+    })?;
+    if RESERVED.contains(&valid.as_str()) || valid.as_str().starts_with("mcp-param-") {
+        return Err(
+            fault(format!("{what} may not have `{name}`")).hint("it is set by the protocol")
+        );
+    }
+    super::entry::closed(value, &format!("`{name}` in {what}"))
 }
 
 impl HttpConfig {
@@ -102,7 +112,22 @@ impl HttpConfig {
     }
 }
 
-fn check(url: &str, headers: Vec<(&String, String)>) -> Result<Endpoint, (String, String)> {
+/// Checks a URL whose variables are not known yet, as far as it can be told; its variables have to be closed.
+pub(super) fn check_as_written(url: &str) -> Result<(), (String, String)> {
+    let (scheme, is_known) = match (url.find("://"), url.find("${")) {
+        (_, None) => ("", true),
+        (Some(scheme), Some(variable)) => (&url[..scheme], scheme < variable),
+        (None, Some(_)) => ("", false),
+    };
+    // A literal `${` is too rare to be understood here, too.
+    if !is_known || scheme.contains('$') || url.contains("$${") {
+        return Ok(());
+    }
+    // What a host, a port and a path may have.
+    parse(&expansion::replaced(url, "1")).map(drop)
+}
+
+fn parse(url: &str) -> Result<Uri, (String, String)> {
     let fault = |message: &str, hint: &str| (message.to_owned(), hint.to_owned());
     let uri: Uri = url.trim().parse().map_err(|_| {
         fault(
@@ -123,9 +148,25 @@ fn check(url: &str, headers: Vec<(&String, String)>) -> Result<Endpoint, (String
             "write \"headers\": {\"Authorization\": \"Basic ${…}\"} instead",
         ));
     }
-    if uri.host().is_none_or(str::is_empty) {
+    let host = uri.host().unwrap_or_default();
+    if host.is_empty() {
         return Err(fault("`url` has no host", "write it whole"));
     }
+    let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
+    if !authority.ends_with([']', ':'])
+        && authority.contains(':')
+        && port.parse::<u16>().map_or(true, |port| port == 0)
+    {
+        return Err(fault(
+            "`url` has a port that is none",
+            "a port is a number from 1 to 65535",
+        ));
+    }
+    Ok(uri)
+}
+
+fn check(url: &str, headers: Vec<(&String, String)>) -> Result<Endpoint, (String, String)> {
+    let uri = parse(url)?;
     let mut all = HeaderMap::new();
     for (name, value) in headers {
         let header = HeaderName::from_bytes(name.as_bytes()).ok();

@@ -9,7 +9,9 @@ use super::endpoint::{self, HttpConfig};
 use super::life::{Restart, Share};
 use super::node::{Fault, Node};
 use super::reader::unknown_key;
-use super::{IDLE, START_TIMEOUT, ServerConfig, StdioConfig, TIMEOUT, Transport, duration};
+use super::{
+    IDLE, START_TIMEOUT, ServerConfig, StdioConfig, TIMEOUT, Transport, duration, expansion,
+};
 
 /// Whether an entry is switched off, however faulty the rest of it may be.
 pub(super) fn is_disabled(node: Node<'_>) -> bool {
@@ -22,6 +24,9 @@ pub(super) fn is_disabled(node: Node<'_>) -> bool {
             _ => false,
         })
 }
+
+/// The keys that say how a server is reached.
+const WAY: [&str; 5] = ["command", "url", "serverUrl", "httpUrl", "type"];
 
 /// The keys of a server.
 const KEYS: [&str; 15] = [
@@ -42,100 +47,229 @@ const KEYS: [&str; 15] = [
     "policy",
 ];
 
-/// Reads one server; what is odd but harmless is a warning. Where a file is not of our own format, unknown keys are the
+/// A server while it is read.
+struct Entry<'a> {
+    name: &'a ServerName,
+    own_format: bool,
+    config: ServerConfig,
+    stdio: StdioConfig,
+    command: Option<(String, u32)>,
+    url: Option<(String, u32)>,
+    headers: BTreeMap<String, String>,
+    kind: Option<(String, u32)>,
+    /// Keys that only a process has, with their lines.
+    of_process: Vec<(String, u32)>,
+    /// Whether a key is faulty that says how the server is reached.
+    is_unclear: bool,
+    warnings: Vec<Fault>,
+    faults: Vec<Fault>,
+}
+
+/// Reads one server; what is odd but leaves it usable is a warning. Where a file is not of our own format, unknown keys are the
 /// business of other clients.
+///
+/// # Errors
+/// Every fault of the server, at least one, with what is odd besides.
 pub(super) fn read(
     name: &ServerName,
     node: Node<'_>,
     own_format: bool,
-) -> Result<(ServerConfig, Vec<Fault>), Fault> {
-    let mut command = None;
-    let mut url = None;
-    let mut headers = BTreeMap::new();
-    let mut kind = None;
-    let mut stdio = StdioConfig::default();
-    let mut config = ServerConfig::new(Transport::Stdio(StdioConfig::default()), node.line());
-    let mut warnings = Vec::new();
-    for (key, value) in node.table(&format!("server `{name}`"))? {
-        let what = format!("`{key}` of server `{name}`");
-        match &*key.replace('_', "-") {
-            "command" => command = Some((value.text(&what)?, value.line())),
-            "args" => {
-                let args = value.list(&what)?;
-                let texts = args.iter().map(|argument| argument.loose_text(&what));
-                stdio.args = texts.collect::<Result<_, _>>()?;
+) -> Result<(ServerConfig, Vec<Fault>), Vec<Fault>> {
+    let line = node.line();
+    let mut entry = Entry {
+        name,
+        own_format,
+        config: ServerConfig::new(Transport::Stdio(StdioConfig::default()), line),
+        stdio: StdioConfig::default(),
+        command: None,
+        url: None,
+        headers: BTreeMap::new(),
+        kind: None,
+        of_process: Vec::new(),
+        is_unclear: false,
+        warnings: Vec::new(),
+        faults: Vec::new(),
+    };
+    let table = node.table(&format!("server `{name}`"));
+    for (key, value) in table.map_err(|fault| vec![fault])? {
+        let known = key.replace('_', "-");
+        if let Err(fault) = entry.key(&key, &known, value) {
+            entry.faults.push(fault);
+            entry.is_unclear |= WAY.contains(&&*known);
+        }
+    }
+    if name.as_str().trim().is_empty() {
+        let fault = Fault::new(line, "a server has no name");
+        entry
+            .faults
+            .push(fault.hint("its tools are NAME/TOOL: write [servers.NAME]"));
+    }
+    if !entry.is_unclear {
+        match entry.transport(line) {
+            Ok(transport) => entry.config.transport = transport,
+            Err(fault) => entry.faults.push(fault),
+        }
+    }
+    if entry.faults.is_empty() {
+        return Ok((entry.config, entry.warnings));
+    }
+    entry.faults.append(&mut entry.warnings);
+    Err(entry.faults)
+}
+
+impl Entry<'_> {
+    fn key(&mut self, key: &str, known: &str, value: Node<'_>) -> Result<(), Fault> {
+        let what = format!("`{key}` of server `{}`", self.name);
+        match known {
+            "args" | "cwd" => self.of_process.push((key.to_owned(), value.line())),
+            "env" if value.table("").is_ok_and(|table| !table.is_empty()) => {
+                self.of_process.push((key.to_owned(), value.line()));
             }
-            "env" => stdio.env = variables(value, &what)?,
-            "cwd" => stdio.cwd = Some(value.text(&what)?),
-            "url" | "serverUrl" | "httpUrl" => url = Some(value.text(&what)?),
-            "headers" => headers = endpoint::headers(value, &what)?,
-            "type" => kind = Some(value.text(&what)?),
+            _ => {}
+        }
+        match known {
+            "command" => {
+                value.text(&what)?;
+                self.command = Some((closed(value, &what)?, value.line()));
+            }
+            "args" => {
+                for argument in value.list(&what)? {
+                    match closed(argument, &what) {
+                        Ok(text) => self.stdio.args.push(text),
+                        Err(fault) => self.faults.push(fault),
+                    }
+                }
+            }
+            "env" => self.stdio.env = variables(value, &what, &mut self.faults)?,
+            "cwd" => {
+                value.text(&what)?;
+                self.stdio.cwd = Some(closed(value, &what)?);
+            }
+            "url" | "serverUrl" | "httpUrl" => {
+                value.text(&what)?;
+                self.url = Some((closed(value, &what)?, value.line()));
+            }
+            "headers" => self.headers = endpoint::headers(value, &what, &mut self.faults)?,
+            "type" => self.kind = Some((value.text(&what)?, value.line())),
             "disabled" | "enabled" => {
                 value.boolean(&what)?;
             }
             "start-timeout" => {
-                set_limit(&mut config.start_timeout, value, &what, &mut warnings)?;
+                let limit = &mut self.config.start_timeout;
+                set_limit(limit, value, &what, &mut self.warnings)?;
             }
-            "timeout" => set_limit(&mut config.timeout, value, &what, &mut warnings)?,
+            "timeout" => {
+                let limit = &mut self.config.timeout;
+                set_limit(limit, value, &what, &mut self.warnings)?;
+            }
             "idle" => {
                 let (idle, warning) = self::idle(value, &what)?;
-                config.idle = idle;
-                warnings.extend(warning);
+                self.config.idle = idle;
+                self.warnings.extend(warning);
             }
             "share" => match Share::read(value, &what) {
-                Ok(share) => config.share = share,
-                Err(fault) => refuse(fault, own_format, &mut warnings)?,
+                Ok(share) => self.config.share = share,
+                Err(fault) => refuse(fault, self.own_format, &mut self.warnings)?,
             },
             "restart" => match Restart::read(value, &what) {
-                Ok(restart) => config.restart = restart,
-                Err(fault) => refuse(fault, own_format, &mut warnings)?,
+                Ok(restart) => self.config.restart = restart,
+                Err(fault) => refuse(fault, self.own_format, &mut self.warnings)?,
             },
             // Read by itself: it is no setting of the server.
             "policy" => {}
-            _ if own_format => {
-                warnings.push(unknown_key(&key, &format!("server `{name}`"), &KEYS, value));
+            _ if self.own_format => {
+                let place = format!("server `{}`", self.name);
+                self.warnings.push(unknown_key(key, &place, &KEYS, value));
             }
             _ => {}
         }
+        Ok(())
     }
-    if kind.as_deref() == Some("sse") {
-        let message = format!("server `{name}` is of `type` \"sse\", the old HTTP with SSE");
-        return Err(Fault::new(node.line(), message).hint(
-            "use the server's streamable HTTP: \"type\": \"http\" and its URL, which often ends in /mcp in place of /sse",
-        ));
+
+    /// How the server is reached.
+    fn transport(&mut self, line: u32) -> Result<Transport, Fault> {
+        let name = self.name;
+        let kind = self.kind.take();
+        if let Some((kind, line)) = &kind
+            && kind == "sse"
+        {
+            let message = format!("server `{name}` is of `type` \"sse\", the old HTTP with SSE");
+            return Err(Fault::new(*line, message).hint(
+                "use the server's streamable HTTP: \"type\": \"http\" and its URL, which often ends in /mcp in place of /sse",
+            ));
+        }
+        let http = kind.as_ref().and_then(|(kind, _)| is_http(kind));
+        if let (Some((_, line)), None) = (&kind, http) {
+            // What it is called is not repeated: it may be anything.
+            let fault = Fault::new(*line, format!("server `{name}` is of an unknown `type`"));
+            self.warnings
+                .push(fault.hint("write \"stdio\" or \"http\", or remove `type`"));
+        }
+        match (self.command.take(), self.url.take(), http) {
+            (Some((command, line)), None, None | Some(false))
+            | (Some((command, line)), Some(_), Some(false)) => {
+                check_command(name, &command, &self.stdio.args, line)?;
+                let stdio = std::mem::take(&mut self.stdio);
+                Ok(Transport::Stdio(StdioConfig { command, ..stdio }))
+            }
+            (command @ None, Some((url, line)), None | Some(true))
+            | (command @ Some(_), Some((url, line)), Some(true)) => {
+                if command.is_none() {
+                    self.refuse_what_only_a_process_has();
+                }
+                endpoint::check_as_written(&url).map_err(|(message, hint)| {
+                    Fault::new(line, format!("server `{name}`: {message}")).hint(hint)
+                })?;
+                let headers = std::mem::take(&mut self.headers);
+                Ok(Transport::Http(HttpConfig { url, headers }))
+            }
+            (command, url, http) => {
+                let (message, hint) = match (command.is_some(), url.is_some(), http) {
+                    (true, true, _) => (
+                        "has both `command` and `url`",
+                        "remove one, or say which with `type`: \"stdio\" or \"http\"",
+                    ),
+                    (_, _, Some(true)) => (
+                        "is of a `type` that needs a `url`",
+                        "write the `url`, or remove `type`",
+                    ),
+                    (_, _, Some(false)) => (
+                        "is of a `type` that needs a `command`",
+                        "write the `command`, or remove `type`",
+                    ),
+                    (..) => (
+                        "has neither `command` nor `url`",
+                        "write the program in `command` and its arguments in `args`",
+                    ),
+                };
+                Err(Fault::new(line, format!("server `{name}` {message}")).hint(hint))
+            }
+        }
     }
-    config.transport = match (command, url, kind.as_deref().and_then(is_http)) {
-        (Some((command, line)), None, None | Some(false))
-        | (Some((command, line)), Some(_), Some(false)) => {
-            check_command(name, &command, &stdio.args, line)?;
-            Transport::Stdio(StdioConfig { command, ..stdio })
+
+    fn refuse_what_only_a_process_has(&mut self) {
+        for (key, line) in std::mem::take(&mut self.of_process) {
+            let message = format!(
+                "server `{}` has a `url`, and `{key}` does nothing there",
+                self.name
+            );
+            let fault = Fault::new(line, message);
+            self.warnings
+                .push(fault.hint("remove it, or the `url` for a `command`"));
         }
-        (None, Some(url), None | Some(true)) | (Some(_), Some(url), Some(true)) => {
-            Transport::Http(HttpConfig { url, headers })
-        }
-        (command, url, http) => {
-            let (message, hint) = match (command.is_some(), url.is_some(), http) {
-                (true, true, _) => (
-                    "has both `command` and `url`",
-                    "remove one, or say which with `type`: \"stdio\" or \"http\"",
-                ),
-                (_, _, Some(true)) => (
-                    "is of a `type` that needs a `url`",
-                    "write the `url`, or remove `type`",
-                ),
-                (_, _, Some(false)) => (
-                    "is of a `type` that needs a `command`",
-                    "write the `command`, or remove `type`",
-                ),
-                (..) => (
-                    "has neither `command` nor `url`",
-                    "write the program in `command` and its arguments in `args`",
-                ),
-            };
-            return Err(Fault::new(node.line(), format!("server `{name}` {message}")).hint(hint));
-        }
-    };
-    Ok((config, warnings))
+    }
+}
+
+/// Text, or what others write without quotes, whose variables are all closed.
+pub(super) fn closed(node: Node<'_>, what: &str) -> Result<String, Fault> {
+    let text = node.loose_text(what)?;
+    match expansion::is_closed(&text) {
+        true => Ok(text),
+        false => Err(
+            Fault::new(node.line(), format!("a variable in {what} is not closed"))
+                .hint("write `}` behind its name, or $${ for a literal ${"),
+        ),
+    }
 }
 
 /// Refuses a value; in a file of another client's format its key may be that client's, and the value is passed over.
@@ -156,20 +290,27 @@ fn is_http(kind: &str) -> Option<bool> {
     }
 }
 
-fn variables(node: Node<'_>, what: &str) -> Result<BTreeMap<String, String>, Fault> {
+fn variables(
+    node: Node<'_>,
+    what: &str,
+    faults: &mut Vec<Fault>,
+) -> Result<BTreeMap<String, String>, Fault> {
     let mut variables = BTreeMap::new();
     for (name, value) in node.table(what)? {
         if name.is_empty() || name.contains(['=', '\0']) {
-            return Err(Fault::new(
+            faults.push(Fault::new(
                 value.line(),
                 format!(
                     "{what} has a variable that can't be named `{}`",
                     name.escape_debug()
                 ),
             ));
+            continue;
         }
-        let text = value.loose_text(&format!("`{name}` in {what}"))?;
-        variables.insert(name, text);
+        match closed(value, &format!("`{name}` in {what}")) {
+            Ok(text) => drop(variables.insert(name, text)),
+            Err(fault) => faults.push(fault),
+        }
     }
     Ok(variables)
 }

@@ -123,6 +123,35 @@ impl<'a> Expansion<'a> {
     }
 }
 
+/// Whether every variable in a text is closed.
+pub(super) fn is_closed(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let end = match rest[..start].ends_with('$') {
+            true => Some(start + 1),
+            false => closing_brace(&rest[start..]).map(|end| start + end),
+        };
+        let Some(end) = end else { return false };
+        rest = &rest[end + 1..];
+    }
+    true
+}
+
+/// The text with the same in place of every variable.
+pub(super) fn replaced(text: &str, by: &str) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let Some(end) = closing_brace(&rest[start..]) else {
+            break;
+        };
+        replaced.push_str(&rest[..start]);
+        replaced.push_str(by);
+        rest = &rest[start + end + 1..];
+    }
+    replaced + rest
+}
+
 /// What to write in place of a reference that nothing resolves, those of other clients first.
 fn hint_for(name: &str) -> String {
     match name.split_once(':').map_or(name, |(kind, _)| kind) {

@@ -119,7 +119,7 @@ impl Reader<'_> {
                     format!("server `{name}` is configured twice, first in line {first}"),
                 )
                 .hint("remove one: nothing says which of them is meant");
-                self.invalid(fault, first, false)
+                self.invalid(vec![fault], first, false)
             } else {
                 self.server(&name, node, own_format)
             };
@@ -128,11 +128,14 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn invalid(&mut self, fault: Fault, line: u32, disabled: bool) -> ServerConfig {
-        let problem = self.problem(fault);
+    /// A server with faults, of which there is at least one; the first is what is said of it when it is used.
+    fn invalid(&mut self, faults: Vec<Fault>, line: u32, disabled: bool) -> ServerConfig {
+        let problems = faults.into_iter().map(|fault| self.problem(fault));
+        let problems: Vec<_> = problems.collect();
+        let problem = problems[0].clone();
         // Whoever switches a server off need not mend it.
         if !disabled {
-            self.config.problems.push(problem.clone());
+            self.config.problems.extend(problems);
         }
         ServerConfig {
             disabled,
@@ -152,7 +155,7 @@ impl Reader<'_> {
                 }
                 ServerConfig { disabled, ..config }
             }
-            Err(fault) => self.invalid(fault, node.line(), disabled),
+            Err(faults) => self.invalid(faults, node.line(), disabled),
         }
     }
 

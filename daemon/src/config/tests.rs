@@ -4,6 +4,7 @@ use super::*;
 use crate::access_log::Queries;
 
 mod endpoint;
+mod faults;
 mod launch;
 mod life;
 mod words;

@@ -1,5 +1,6 @@
 //! `shelf servers import`.
 
+mod masking;
 mod report;
 
 use std::path::{Path, PathBuf};
@@ -166,6 +167,10 @@ fn conclusion(new: usize, path: Option<&Path>, written: bool, ui: &Ui) {
     match (new, written) {
         (0, _) => ui.note(&format!("nothing is new to {}", path.display())),
         (_, true) => ui.note(&format!("added {servers} to {}", path.display())),
+        (_, false) if !edit::is_editable(path) => {
+            ui.note(&format!("{servers} would be new to {}", path.display()));
+            ui.hint("a configuration in JSON is not edited: name a shelf.toml with --config, or add them by hand");
+        }
         (_, false) => {
             ui.note(&format!("{servers} would be added to {}", path.display()));
             ui.hint("run it again with --write");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use daemon::config::edit::{self, Written};
+use daemon::instance;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::environment::{Environment, absolute};
@@ -63,8 +64,25 @@ impl Target {
         if written.created && skills.is_some() {
             ui.note("the skills that clients share stand in it, too: without it they were mounted");
         }
+        if written.created && self.config.is_none() {
+            for place in mounted_without_configuration(environment) {
+                ui.note(&format!(
+                    "the shelf in {} was mounted without a configuration and does not take it over",
+                    place.display()
+                ));
+                ui.hint("mount again to take it over: shelf unmount, then shelf mount");
+            }
+        }
         Ok(written)
     }
+}
+
+/// Where shelves are that began when there was no configuration: they look for none later.
+fn mounted_without_configuration(environment: &Environment) -> Vec<PathBuf> {
+    // It is said besides: what can't be found out is no fault of what was done.
+    let running = instance::running(&environment.runtime()).unwrap_or_default();
+    let without = running.into_iter().filter(|about| about.config.is_none());
+    without.filter_map(|about| about.mount_point).collect()
 }
 
 /// The line that has those of the shared skills that are there.

@@ -75,20 +75,29 @@ pub(super) fn remove(document: &mut DocumentMut, section: &str, name: &str) -> b
         return false;
     };
     let is_last = servers.is_empty();
+    let place = removed.as_table().and_then(Table::position);
+    let above = removed
+        .as_table()
+        .and_then(|table| table.decor().prefix()?.as_str());
+    let kept = above.and_then(not_about_it);
     if let Some(servers) = document.get_mut(section).and_then(Item::as_table_mut)
         && is_last
     {
         // A file that says nothing at all would look like a mistake.
+        let was_unwritten = servers.is_implicit();
         servers.set_implicit(false);
         servers.set_dotted(false);
-    }
-    if let Item::Table(table) = removed
-        && let Some(position) = table.position()
-    {
-        let above = table.decor().prefix().and_then(|prefix| prefix.as_str());
-        if let Some(kept) = above.and_then(not_about_it) {
-            put_before_next(document, position, kept);
+        if let (true, Some(place)) = (was_unwritten, place) {
+            // It stands where the server stood, below what is said of the whole file.
+            servers.set_position(Some(place));
+            if let Some(kept) = kept {
+                servers.decor_mut().set_prefix(format!("{kept}\n"));
+            }
+            return true;
         }
+    }
+    if let (Some(place), Some(kept)) = (place, kept) {
+        put_before_next(document, place, kept);
     }
     true
 }

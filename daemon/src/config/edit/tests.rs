@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::thread;
@@ -96,6 +97,30 @@ fn what_is_there_already_or_can_not_be_used_is_refused() {
 }
 
 #[test]
+fn what_would_be_added_without_being_a_server_is_refused() {
+    let problem = added("[[servers]]\ncommand = \"y\"\n").unwrap_err();
+    assert_eq!(
+        problem.to_string(),
+        "shelf.toml: a server `new` that is added here would not be read"
+    );
+    for url in [
+        "ftp://x",
+        "http://u:p@h/",
+        "nonsense",
+        "http://h:99999/",
+        "https://h/${X",
+    ] {
+        let way = Way::Http {
+            url: url.to_owned(),
+            headers: BTreeMap::new(),
+        };
+        let servers = [(ServerName::new("new"), Definition::new(way))];
+        let problem = add(Path::new(PATH), "", &servers).unwrap_err();
+        assert_eq!(problem.kind, ProblemKind::Configuration, "{url}");
+    }
+}
+
+#[test]
 fn a_server_is_removed_with_what_is_about_it() {
     let source = "# All of it.\n\n# About a.\n[servers.a]\ncommand = \"x\" # so\n\n[servers.a.env]\nK = \"v\"\n\n# About b.\n\
                   [servers.b]\ncommand = \"y\"\n\n[index] # budget\nmax_tokens = 9\n# end\n";
@@ -110,7 +135,7 @@ fn a_server_is_removed_with_what_is_about_it() {
     let source = "# Head.\n\n[servers.a]\ncommand = \"x\"\n\n# end\n";
     assert_eq!(
         removed(source, "a").unwrap(),
-        "[servers]\n# Head.\n\n# end\n"
+        "# Head.\n\n[servers]\n\n# end\n"
     );
     for (source, left) in [
         ("servers = { a = { command = \"x\" } }\n", "servers = {}\n"),

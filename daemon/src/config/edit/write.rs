@@ -20,6 +20,12 @@ pub struct Written {
     pub readable_by_others: bool,
 }
 
+/// Whether a configuration is of the format that is edited.
+pub fn is_editable(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+}
+
 /// Changes the text of a `shelf.toml`, which is made, readable for its owner alone, where there is none. Others that do the same are
 /// waited for, so that no change is lost. Its mode and owner stay, and a link stays a link. Where the change makes no difference
 /// nothing is written.
@@ -30,10 +36,7 @@ pub fn edit(
     path: &Path,
     change: impl FnOnce(&str) -> Result<String, Problem>,
 ) -> Result<Written, Problem> {
-    if !path
-        .extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
-    {
+    if !is_editable(path) {
         return Err(Problem::new(
             ProblemKind::Usage,
             "a configuration in JSON is not edited: its comments and form would be lost",

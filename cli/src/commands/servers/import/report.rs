@@ -3,27 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use daemon::config::definition::{Definition, Way, is_reference};
+use daemon::config::definition::{Definition, Way};
 use daemon::config::import::{Found, Import};
 use serde_json::{Map, Value, json};
 use skills::entry_id::ServerName;
 use skills::summary::one_line;
 
-/// What stands in place of a value.
-const MASK: &str = "***";
-
-/// Parts of the names of options and variables whose value is a secret.
-const SECRET: [&str; 9] = [
-    "key",
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "credential",
-    "auth",
-    "header",
-    "bearer",
-];
+use super::masking::{MASK, address, arguments, shown, word};
 
 /// Where a server stands in respect of the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,10 +111,10 @@ fn server(row: &Row<'_>, written: bool) -> Value {
                 .collect();
             match &definition.way {
                 Way::Process(stdio) => {
-                    object["command"] = json!(stdio.command);
+                    object["command"] = json!(word(&stdio.command));
                     object["args"] = json!(arguments(&stdio.args));
                     object["env"] = Value::Object(values);
-                    object["cwd"] = json!(stdio.cwd);
+                    object["cwd"] = json!(stdio.cwd.as_deref().map(word));
                 }
                 Way::Http { url, .. } => {
                     object["url"] = json!(address(url));
@@ -152,7 +138,7 @@ fn reached(definition: &Definition) -> String {
                     false => word.clone(),
                 }
             });
-            std::iter::once(stdio.command.clone())
+            std::iter::once(word(&stdio.command))
                 .chain(words)
                 .collect::<Vec<_>>()
                 .join(" ")
@@ -166,7 +152,7 @@ fn details(definition: &Definition) -> Vec<String> {
     let values = definition.values();
     let kind = match &definition.way {
         Way::Process(stdio) => {
-            details.extend(stdio.cwd.as_ref().map(|cwd| format!("cwd {cwd}")));
+            details.extend(stdio.cwd.as_ref().map(|cwd| format!("cwd {}", word(cwd))));
             "env"
         }
         Way::Http { .. } => "headers",
@@ -184,131 +170,4 @@ fn details(definition: &Definition) -> Vec<String> {
         details.push("note: it is switched off".to_owned());
     }
     details
-}
-
-/// A value, if it says no more than where the value comes from.
-fn shown(value: &str) -> String {
-    match is_reference(value) {
-        true => value.to_owned(),
-        false => MASK.to_owned(),
-    }
-}
-
-/// Arguments without the secrets that an option's or a variable's name gives away.
-fn arguments(args: &[String]) -> Vec<String> {
-    let mut after_secret = false;
-    let shown = args.iter().map(|argument| {
-        let is_value = std::mem::take(&mut after_secret) && !argument.starts_with("--");
-        match argument.split_once('=') {
-            _ if is_value => shown_or_named(argument),
-            Some((name, value)) if is_secret(name) => format!("{name}={}", shown(value)),
-            Some(_) => address(argument),
-            None if argument.starts_with('-') => {
-                after_secret = is_secret(argument) || argument == "-H";
-                argument.clone()
-            }
-            None if argument.contains("Bearer ") => MASK.to_owned(),
-            None => address(argument),
-        }
-    });
-    shown.collect()
-}
-
-/// The value of an option; of a header its name is shown.
-fn shown_or_named(value: &str) -> String {
-    match value.split_once(':') {
-        Some((name, rest)) if !name.contains(['$', ' ', '/']) => {
-            format!(
-                "{name}:{}{}",
-                if rest.starts_with(' ') { " " } else { "" },
-                shown(rest.trim_start())
-            )
-        }
-        _ => shown(value),
-    }
-}
-
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    SECRET.iter().any(|part| name.contains(part))
-}
-
-/// A URL without its query and without who signs in; any other text as it is.
-fn address(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else {
-        return text.to_owned();
-    };
-    let (place, query) = match rest.find(['?', '#']) {
-        Some(end) => (&rest[..end], true),
-        None => (rest, false),
-    };
-    let host_end = place.find('/').unwrap_or(place.len());
-    let (host, path) = place.split_at(host_end);
-    let host = match host.rsplit_once('@') {
-        Some((_, host)) => format!("{MASK}@{host}"),
-        None => host.to_owned(),
-    };
-    let query = if query {
-        format!("?{MASK}")
-    } else {
-        String::new()
-    };
-    format!("{scheme}://{host}{path}{query}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{address, arguments, shown};
-
-    #[test]
-    fn only_references_are_shown() {
-        for reference in ["${TOKEN}", "Bearer ${TOKEN}", ""] {
-            assert_eq!(shown(reference), reference);
-        }
-        for value in [
-            "s3cret",
-            "Bearer s3cret",
-            "${TOKEN}s3cret",
-            "${TOKEN:-s3cret}",
-        ] {
-            assert_eq!(shown(value), "***");
-        }
-    }
-
-    #[test]
-    fn secrets_in_arguments_are_not_shown() {
-        let args = [
-            "-y",
-            "mcp-remote",
-            "--api-key",
-            "s3cret",
-            "--token=s3cret",
-            "--port",
-            "80",
-            "API_KEY=s3cret",
-            "--header",
-            "Authorization: Bearer s3cret",
-            "-H",
-            "X-Key:s3cret",
-            "--token",
-            "${TOKEN}",
-            "https://me:s3cret@x.example/mcp?k=s3cret",
-            "Bearer s3cret",
-            "postgres://u:s3cret@db/x",
-        ];
-        let shown = arguments(&args.map(str::to_owned)).join(" ");
-        assert!(!shown.contains("s3cret"), "{shown}");
-        assert_eq!(
-            shown,
-            "-y mcp-remote --api-key *** --token=*** --port 80 API_KEY=*** --header Authorization: *** -H X-Key:*** \
-             --token ${TOKEN} https://***@x.example/mcp?*** *** postgres://***@db/x"
-        );
-    }
-
-    #[test]
-    fn a_url_keeps_what_tells_the_server() {
-        assert_eq!(address("https://x.example/mcp"), "https://x.example/mcp");
-        assert_eq!(address("https://x.example?key=s"), "https://x.example?***");
-        assert_eq!(address("plain"), "plain");
-    }
 }
