@@ -118,7 +118,7 @@ fn damaged_lines_are_counted_and_passed_over() {
 #[test]
 fn an_event_and_fields_of_a_later_version_are_read() {
     let later = line(0, "run", "a")
-        .replace("\"open\"", "\"approve\"")
+        .replace("\"open\"", "\"of_later\"")
         .replace("\"pid\"", "\"new\":[1],\"pid\"");
     let lines = read(&[later], Filter::default());
     assert_eq!(lines[0].shown(&jiff::tz::TimeZone::UTC).event, "other");
