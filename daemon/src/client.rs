@@ -3,8 +3,10 @@
 //! It knows how to ask, not how an answer is shown.
 
 mod approvals;
+mod calls;
 mod link;
 mod question;
+mod requests;
 
 use std::fs;
 use std::io;
@@ -20,11 +22,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
 
-use crate::protocol::{
-    self, Answer, Call, CallReply, ChangeList, Changes, Control, Describe, Description,
-    ErrorObject, Evaluate, Evaluation, Hello, ListFilter, Listing, Load, Loaded, Message, Nothing,
-    Overview, PayloadFile, Progress, Search, ServerReports, Status, Welcome, method,
-};
+use crate::protocol::{self, ErrorObject, Hello, Message, PayloadFile, Progress, Welcome, method};
 use link::{Link, Received};
 use question::nobody;
 
@@ -32,9 +30,6 @@ pub use question::{Asking, Question};
 
 /// How long a daemon may take over a request that only looks.
 pub const ANSWER: Duration = Duration::from_secs(10);
-
-/// How long an evaluation may take: each of its requests is ranked twice over the whole catalog.
-const EVALUATION: Duration = Duration::from_secs(600);
 
 /// How long an interrupted call waits for the daemon to say that it was cancelled.
 const CANCELLATION: Duration = Duration::from_secs(3);
@@ -118,170 +113,6 @@ impl Client {
     /// The daemon's process, where it can be seen from here.
     pub const fn daemon(&self) -> Option<Pid> {
         self.daemon
-    }
-
-    /// Asks for the state of the daemon.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn status(&mut self) -> Result<Status, Problem> {
-        self.ask(method::STATUS, &Nothing {})
-    }
-
-    /// Asks for the entries that pass the filter.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn list(&mut self, filter: &ListFilter) -> Result<Listing, Problem> {
-        self.ask(method::LIST, filter)
-    }
-
-    /// Asks for an entry in full.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn describe(&mut self, entry: &Describe) -> Result<Description, Problem> {
-        self.ask(method::DESCRIBE, entry)
-    }
-
-    /// Asks for an entry in full, and waits for its server if that has not said its tools yet. `interrupt` becomes readable when
-    /// the user no longer wants it.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn describe_when_known(
-        &mut self,
-        entry: &Describe,
-        interrupt: Option<&OwnedFd>,
-    ) -> Result<Description, Problem> {
-        let limit = self.patience + Duration::from_millis(entry.wait_ms);
-        self.exchange(method::DESCRIBE, entry, Some(limit), interrupt, &mut |_| {})
-    }
-
-    /// Asks for what answers some words.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn search(&mut self, search: &Search) -> Result<Answer, Problem> {
-        self.search_when_known(search, None)
-    }
-
-    /// Asks for what answers some words; `interrupt` becomes readable when the user no longer waits for servers that have not said
-    /// their tools yet.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn search_when_known(
-        &mut self,
-        search: &Search,
-        interrupt: Option<&OwnedFd>,
-    ) -> Result<Answer, Problem> {
-        let limit = self
-            .patience
-            .saturating_add(Duration::from_millis(search.wait_ms));
-        self.exchange(method::SEARCH, search, Some(limit), interrupt, &mut |_| {})
-    }
-
-    /// Asks how well search answers requests whose answers are known.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn evaluate(&mut self, evaluate: &Evaluate) -> Result<Evaluation, Problem> {
-        let limit = Some(EVALUATION);
-        self.exchange(method::EVALUATE, evaluate, limit, None, &mut |_| {})
-    }
-
-    /// Asks for entries with their whole definitions, which are handed out to this session.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn load(&mut self, load: &Load) -> Result<Loaded, Problem> {
-        self.ask(method::LOAD, load)
-    }
-
-    /// Asks for the overview of what is on the shelf in at most so many bytes.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn overview(&mut self, max_bytes: usize) -> Result<String, Problem> {
-        self.ask(method::OVERVIEW, &Overview { max_bytes })
-    }
-
-    /// Asks for what changed since a revision.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn changes(&mut self, changes: &Changes) -> Result<ChangeList, Problem> {
-        self.ask(method::CHANGES, changes)
-    }
-
-    /// Asks how each server does.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn servers(&mut self) -> Result<ServerReports, Problem> {
-        self.ask(method::SERVERS, &Nothing {})
-    }
-
-    /// Stops or restarts a server, and waits until that is done. `interrupt` becomes readable when the user no longer waits.
-    ///
-    /// # Errors
-    /// What the daemon answers: why the server did not start.
-    pub fn control(
-        &mut self,
-        control: &Control,
-        interrupt: Option<&OwnedFd>,
-    ) -> Result<(), Problem> {
-        self.exchange(method::CONTROL, control, None, interrupt, &mut |_| {})
-            .map(|Nothing {}| ())
-    }
-
-    /// Has the daemon write what happened so far into the access log's file.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn flush(&mut self) -> Result<(), Problem> {
-        self.ask(method::FLUSH, &Nothing {}).map(|Nothing {}| ())
-    }
-
-    /// Asks the daemon to unmount and end; it answers before it does.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn stop(&mut self) -> Result<(), Problem> {
-        self.ask(method::STOP, &Nothing {}).map(|Nothing {}| ())
-    }
-
-    /// Calls a tool, with nobody to answer what the daemon may ask. `interrupt` becomes readable when the user no longer wants it: the call is then cancelled at the server too.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn call(
-        &mut self,
-        call: &Call,
-        interrupt: Option<&OwnedFd>,
-        on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<CallReply, Problem> {
-        self.call_asking(call, interrupt, on_progress, &mut nobody)
-    }
-
-    /// Calls a tool; `on_question` answers what the daemon asks before it makes the call.
-    ///
-    /// # Errors
-    /// What the daemon answers, or that it does not.
-    pub fn call_asking(
-        &mut self,
-        call: &Call,
-        interrupt: Option<&OwnedFd>,
-        on_progress: &mut dyn FnMut(Progress),
-        on_question: &mut dyn FnMut(&Question<'_>) -> Asking,
-    ) -> Result<CallReply, Problem> {
-        // The daemon keeps the time. One that hangs would keep it for ever.
-        let limit = call
-            .timeout_ms
-            .map(|limit| Duration::from_millis(limit) + CANCELLATION);
-        let (progress, question) = (on_progress, on_question);
-        self.exchange_asking(method::CALL, call, limit, interrupt, progress, question)
     }
 
     /// Sends a request that only looks and waits for its answer.
