@@ -1,3 +1,6 @@
+mod foreign;
+mod keeping;
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -8,7 +11,7 @@ use skills::problem::ProblemKind;
 use skills::tree::{Content, Directory, File, Link, Node, SourceFile, SourceStat};
 use tempfile::TempDir;
 
-use super::{Mirror, MirrorReport, is_held};
+use super::{Mirror, MirrorReport};
 
 fn time() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_789)
@@ -231,107 +234,6 @@ fn an_entry_may_become_another_kind() {
 }
 
 #[test]
-fn a_changed_file_stays_and_is_reported() {
-    let place = Place::new();
-    place.mirror(&example(&place));
-    place.put("INDEX.md", "mine");
-    assert_eq!(
-        place.mirror_but(&example(&place), "INDEX.md"),
-        ProblemKind::Collision
-    );
-    assert_eq!(place.read("INDEX.md"), "mine");
-    // Also when the shelf no longer has it; from then on it is the user's.
-    let without = tree(vec![]);
-    assert_eq!(
-        place.mirror_but(&without, "INDEX.md"),
-        ProblemKind::Collision
-    );
-    assert_eq!(place.mirror(&without).problems, []);
-    assert_eq!(place.read("INDEX.md"), "mine");
-}
-
-#[test]
-fn a_file_that_was_there_before_stays() {
-    let place = Place::new();
-    place.put("INDEX.md", "mine");
-    place.put("skills/notes.txt", "mine, too");
-    assert_eq!(
-        place.mirror_but(&example(&place), "INDEX.md"),
-        ProblemKind::Collision
-    );
-    assert_eq!(place.read("INDEX.md"), "mine");
-    // The user made `skills`, so it is not the mirror's to remove.
-    assert_eq!(place.mirror(&tree(vec![])).problems, []);
-    assert_eq!(place.read("skills/notes.txt"), "mine, too");
-    assert!(!place.target("skills/pdf").exists());
-}
-
-#[test]
-fn a_directory_with_somebody_elses_file_stays() {
-    let place = Place::new();
-    place.mirror(&example(&place));
-    place.put("skills/pdf/notes.txt", "mine");
-    let report = place.mirror(&tree(vec![]));
-    assert_eq!(report.problems.len(), 2, "{:?}", report.problems);
-    assert_eq!(place.read("skills/pdf/notes.txt"), "mine");
-    fs::remove_file(place.target("skills/pdf/notes.txt")).expect("it is there");
-    assert_eq!(place.mirror(&tree(vec![])).problems, []);
-    assert!(!place.target("skills").exists());
-}
-
-#[test]
-fn links_in_the_target_lead_nowhere() {
-    let place = Place::new();
-    let outside = place.place.path().join("outside");
-    fs::create_dir_all(outside.join("pdf")).expect("it is new");
-    fs::create_dir_all(place.target("")).expect("it is new");
-    fs::write(outside.join("INDEX.md"), "precious").expect("it is new");
-    symlink(&outside, place.target("skills")).expect("it is new");
-    symlink(outside.join("INDEX.md"), place.target("INDEX.md")).expect("it is new");
-    symlink(
-        outside.join("INDEX.md"),
-        place.target(".shelf-mirror-partial"),
-    )
-    .expect("it is new");
-    fs::create_dir(place.target("sub")).expect("it is new");
-    symlink(
-        outside.join("INDEX.md"),
-        place.target("sub/.shelf-mirror-partial"),
-    )
-    .expect("it is new");
-    let mut children = vec![("sub", directory(vec![("x", text("x"))]))];
-    children.push(("INDEX.md", text("index")));
-    children.push((
-        "skills",
-        directory(vec![("pdf", directory(vec![("SKILL.md", text("s"))]))]),
-    ));
-    let report = place.mirror(&tree(children));
-    assert_eq!(report.problems.len(), 2, "{:?}", report.problems);
-    assert_eq!(place.read("sub/x"), "x");
-    assert_eq!(
-        fs::read_to_string(outside.join("INDEX.md")).expect("it is there"),
-        "precious"
-    );
-    assert_eq!(
-        fs::read_dir(outside.join("pdf"))
-            .expect("it is there")
-            .count(),
-        0
-    );
-}
-
-#[test]
-fn removal_does_not_follow_a_link_that_took_the_place_of_a_directory() {
-    let place = Place::new();
-    place.mirror(&example(&place));
-    let outside = place.place.path().join("outside");
-    fs::rename(place.target("skills"), &outside).expect("it moves");
-    symlink(&outside, place.target("skills")).expect("the place is free");
-    place.mirror(&tree(vec![]));
-    assert!(outside.join("pdf/SKILL.md").exists());
-}
-
-#[test]
 fn a_source_that_changed_is_reported_and_the_old_copy_stays() {
     let place = Place::new();
     let before = example(&place);
@@ -411,70 +313,4 @@ fn two_mirrors_do_not_write_at_once() {
         .try_mirror(&tree(vec![]))
         .expect_err("it is being written");
     assert_eq!(problem.kind, ProblemKind::Usage);
-}
-
-#[test]
-fn of_what_is_kept_only_the_directories_that_changed_are_looked_at() {
-    let place = Place::new();
-    let mut mirror = place.keep();
-    let same = directory(vec![("a.md", text("a"))]);
-    let with = |other: &str| {
-        tree(vec![
-            ("other", directory(vec![("b.md", text(other))])),
-            ("same", same.clone()),
-        ])
-    };
-    let first = with("one");
-    assert_eq!(mirror.write(&first).unwrap().written, 2);
-    assert!(mirror.has_written(&first));
-
-    let second = with("two");
-    assert!(!mirror.has_written(&second));
-    let report = mirror.write(&second).unwrap();
-    assert_eq!((report.written, report.unchanged), (1, 0));
-    assert_eq!(place.read("other/b.md"), "two");
-    assert_eq!(place.read("same/a.md"), "a");
-}
-
-#[test]
-fn a_directory_that_somebody_removed_is_written_again_although_it_is_the_same() {
-    let place = Place::new();
-    let mut mirror = place.keep();
-    let same = directory(vec![("a.md", text("a"))]);
-    mirror.write(&tree(vec![("same", same.clone())])).unwrap();
-    fs::remove_dir_all(place.target("same")).unwrap();
-    let next = tree(vec![("more.md", text("more")), ("same", same)]);
-    assert_eq!(mirror.write(&next).unwrap().problems, []);
-    assert_eq!(place.read("same/a.md"), "a");
-}
-
-#[test]
-fn what_could_not_be_written_is_said_until_it_can() {
-    let place = Place::new();
-    let mut mirror = place.keep();
-    place.put("same/a.md", "mine");
-    let same = directory(vec![("a.md", text("a"))]);
-    let with = |other: &str| tree(vec![("other.md", text(other)), ("same", same.clone())]);
-    assert_eq!(mirror.write(&with("one")).unwrap().problems.len(), 1);
-    assert_eq!(mirror.write(&with("two")).unwrap().problems.len(), 1);
-    fs::remove_file(place.target("same/a.md")).unwrap();
-    assert_eq!(mirror.write(&with("three")).unwrap().problems, []);
-    assert_eq!(place.read("same/a.md"), "a");
-}
-
-#[test]
-fn a_directory_that_is_kept_is_held_and_missed_when_it_goes() {
-    let place = Place::new();
-    let target = place.target("");
-    assert!(!is_held(&target));
-    let mirror = place.keep();
-    assert!(is_held(&target) && mirror.is_in_place());
-    let refused = place.try_mirror(&tree(vec![])).unwrap_err();
-    assert!(refused.hint.unwrap().contains("shelf unmount"));
-    fs::remove_dir_all(&target).unwrap();
-    assert!(!mirror.is_in_place());
-    fs::create_dir(&target).unwrap();
-    assert!(!mirror.is_in_place(), "another one of the same name");
-    drop(mirror);
-    assert!(!is_held(&target));
 }
