@@ -16,7 +16,7 @@ use crate::ui::Ui;
 ///
 /// A project is a directory with .mcp.json, .agents/skills or .claude/skills. Where you work in one (the nearest such directory, up to the root of its repository), its servers and skills come beside those of your own configuration, but only once it is trusted: until then nothing of it is read, run or mounted. --config and --skills are trusted as they are given.
 ///
-/// Lists every server with its command line and every skill, starts nothing, and asks. Trusted is what was shown: the bytes of .mcp.json, which count no longer when the file is changed, and the directories with skills, in which skills may change. Variables (${TOKEN}) are filled in when a server is started; values that may be secrets are shown as ***.
+/// Lists every server with its command line and every skill, starts nothing, and asks. Trusted is what was shown: the bytes of .mcp.json, which count no longer when the file is changed, and the directories with skills, in which skills may change. Variables (${TOKEN}) are filled in when a server is started. Command lines are shown whole; values of variables, headers and URLs that may be secrets as ***.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Example:\n  shelf trust .\n  shelf trust ~/src/app --yes\n  shelf trust . --json | jq -r '.servers[].command'\n  shelf trust --list\n  shelf trust --remove ~/src/app"
