@@ -95,6 +95,7 @@ fn options(place: &Path, config: &Path) -> anyhow::Result<Options> {
         },
         config: Some(config.to_owned()),
         skills: Vec::new(),
+        project: None,
         output: Output::None,
         wait: Duration::from_secs(10),
     })

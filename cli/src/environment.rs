@@ -156,6 +156,16 @@ impl Environment {
         SHARED_SKILLS.iter().map(root).collect()
     }
 
+    /// The home directory, where there is one.
+    pub(crate) fn home_directory(&self) -> Option<PathBuf> {
+        self.home().ok()
+    }
+
+    /// The directory that the command was called in, links resolved; none when it has been removed.
+    pub(crate) fn working_directory(&self) -> Option<PathBuf> {
+        std::env::current_dir().ok()
+    }
+
     /// A path as it reads from the home directory.
     pub(crate) fn below_home<'p>(&self, path: &'p Path) -> Option<&'p str> {
         path.strip_prefix(self.home().ok()?).ok()?.to_str()

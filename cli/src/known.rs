@@ -11,7 +11,7 @@ use daemon::protocol::{
 use skills::problem::Problem;
 
 use crate::environment::Environment;
-use crate::selection::{Which, elsewhere};
+use crate::selection::{InUse, Which, elsewhere};
 
 /// Where answers come from.
 #[derive(Debug)]
@@ -32,9 +32,14 @@ impl Known {
         if let Some(client) = which.connect_if_running(environment, path, ANSWER)? {
             return Ok(Self::Running(client));
         }
-        let (config, skills) = which.configuration(environment)?;
+        let InUse {
+            config,
+            skills,
+            project,
+        } = which.configuration(environment)?;
         let surroundings = environment.surroundings()?;
-        let shelf = OfflineShelf::read(&surroundings, config.as_deref(), &skills)?;
+        let (config, project) = (config.as_deref(), project.as_deref());
+        let shelf = OfflineShelf::read(&surroundings, config, &skills, project)?;
         Ok(Self::Offline(Box::new(shelf)))
     }
 

@@ -39,6 +39,8 @@ pub(crate) struct HandOver {
     #[serde(with = "skills::paths")]
     config: Option<PathBuf>,
     skills: Vec<Root>,
+    #[serde(with = "skills::paths")]
+    project: Option<PathBuf>,
     output: Output,
     wait: Duration,
 }
@@ -72,6 +74,7 @@ impl From<Options> for HandOver {
         Self {
             config: options.config,
             skills: options.skills.into_iter().map(root).collect(),
+            project: options.project,
             output: options.output,
             wait: options.wait,
         }
@@ -90,6 +93,7 @@ impl HandOver {
             surroundings,
             config: self.config,
             skills: self.skills.into_iter().map(root).collect(),
+            project: self.project,
             output: self.output,
             wait: self.wait,
         }
@@ -220,14 +224,14 @@ fn stderr_path(options: &Options) -> PathBuf {
     let name = match &options.output {
         Output::Mount { mount_point, .. } => skills::names::encode(mount_point),
         Output::MirrorOnce { target } | Output::Mirror { target } => skills::names::encode(target),
-        Output::None => match &options.config {
-            Some(config) => {
-                let mut name = OsString::from("call ");
-                name.push(config);
-                skills::names::encode(name)
+        Output::None => {
+            let mut name = OsString::from("call");
+            for part in options.config.iter().chain(&options.project) {
+                name.push(" ");
+                name.push(part);
             }
-            None => "call".to_owned(),
-        },
+            skills::names::encode(name)
+        }
     };
     options
         .surroundings
@@ -288,6 +292,7 @@ mod tests {
                 source: Some("team".into()),
                 optional: true,
             }],
+            project: Some("/project".into()),
             output: Output::Mount {
                 mount_point: OsStr::from_bytes(b"/mnt\xff").into(),
                 allow_other: true,

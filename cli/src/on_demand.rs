@@ -12,7 +12,7 @@ use skills::problem::{Problem, ProblemKind};
 
 use crate::environment::Environment;
 use crate::launch;
-use crate::selection::Which;
+use crate::selection::{InUse, Which};
 use crate::ui::Ui;
 
 /// How long to wait between two looks while somebody else starts the daemon.
@@ -34,7 +34,7 @@ pub(crate) fn connect(
 ) -> Result<Client, Problem> {
     let options = || {
         let options = options(which, environment)?;
-        if options.config.is_none() {
+        if options.config.is_none() && options.project.is_none() {
             // There is no server to call, and nothing to say but that.
             return which.connect(environment, None).and(Err(Problem::new(
                 ProblemKind::Daemon,
@@ -93,11 +93,16 @@ fn connect_or_start(
 }
 
 fn options(which: &Which, environment: &Environment) -> Result<Options, Problem> {
-    let (config, skills) = which.configuration(environment)?;
+    let InUse {
+        config,
+        skills,
+        project,
+    } = which.configuration(environment)?;
     Ok(Options {
         surroundings: environment.surroundings()?,
         config,
         skills,
+        project,
         output: Output::None,
         // The call waits for its own server alone.
         wait: Duration::ZERO,

@@ -14,6 +14,18 @@ use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::environment::{Environment, absolute};
+use crate::project;
+use crate::ui::Ui;
+
+/// What is in use where no daemon says it.
+pub(crate) struct InUse {
+    /// The configuration.
+    pub(crate) config: Option<PathBuf>,
+    /// The skills that belong to it.
+    pub(crate) skills: Vec<SkillRoot>,
+    /// The trusted project whose servers and skills are added to them.
+    pub(crate) project: Option<PathBuf>,
+}
 
 /// Chooses among several daemons.
 #[derive(Args, Clone, Debug, Default)]
@@ -21,6 +33,10 @@ pub(crate) struct Which {
     /// Ask the shelf that serves this configuration
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+
+    /// The project that is meant, in place of the one that the user works in.
+    #[arg(skip)]
+    project: Option<PathBuf>,
 }
 
 impl Which {
@@ -28,6 +44,15 @@ impl Which {
     pub(crate) fn serving(config: &Path) -> Self {
         Self {
             config: Some(config.to_owned()),
+            project: None,
+        }
+    }
+
+    /// The shelf that has this project (links resolved) beside the user's own configuration.
+    pub(crate) fn within(project: &Path) -> Self {
+        Self {
+            config: None,
+            project: Some(project.to_owned()),
         }
     }
 
@@ -72,11 +97,8 @@ impl Which {
         }
     }
 
-    /// The configuration in use, and the skills that belong to it, as `shelf mount` without further options would take them.
-    pub(crate) fn configuration(
-        &self,
-        environment: &Environment,
-    ) -> Result<(Option<PathBuf>, Vec<SkillRoot>), Problem> {
+    /// The configuration in use, with what belongs to it, as `shelf mount` without further options would take them.
+    pub(crate) fn configuration(&self, environment: &Environment) -> Result<InUse, Problem> {
         let config = match &self.config {
             Some(file) => Some(absolute(file)?),
             None => environment.default_config(),
@@ -85,7 +107,27 @@ impl Which {
             Some(_) => Vec::new(),
             None => environment.shared_skills(),
         };
-        Ok((config, skills))
+        Ok(InUse {
+            config,
+            skills,
+            project: self.project(environment),
+        })
+    }
+
+    /// Says what was found where the user works, and is not trusted; to who named a shelf it is no news.
+    pub(crate) fn tell_project(&self, environment: &Environment, ui: &Ui) {
+        if self.config.is_none() && environment.socket().is_none() {
+            project::tell(environment, ui);
+        }
+    }
+
+    /// The project in use: who names a configuration has chosen.
+    fn project(&self, environment: &Environment) -> Option<PathBuf> {
+        match (&self.config, &self.project) {
+            (Some(_), _) => None,
+            (None, Some(project)) => Some(project.clone()),
+            (None, None) => project::in_use(environment),
+        }
     }
 
     fn ask<T>(
@@ -96,11 +138,16 @@ impl Which {
     ) -> Result<T, Problem> {
         let runtime = environment.runtime();
         let default_config = environment.default_config();
+        let project = match environment.socket() {
+            Some(_) => None,
+            None => self.project(environment),
+        };
         question(&Selector {
             socket: environment.socket(),
             path,
             config: self.config.as_deref(),
             default_config: default_config.as_deref(),
+            project: project.as_deref(),
             ..Selector::new(&runtime)
         })
     }

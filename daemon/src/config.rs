@@ -19,6 +19,7 @@ mod jsonc;
 mod life;
 mod node;
 mod policy;
+mod project;
 mod reader;
 mod words;
 
@@ -37,6 +38,7 @@ use skills::search::SearchOptions;
 pub use self::default::DEFAULT;
 pub use self::endpoint::{Endpoint, HttpConfig};
 use self::expansion::Expansion;
+pub(crate) use self::file::read_regular;
 pub use self::life::{Restart, Share};
 use self::node::Fault;
 use crate::access_log::LogOptions;
@@ -57,6 +59,8 @@ pub struct Config {
     pub path: Option<PathBuf>,
     /// The servers by name; a faulty entry is here too, as what it is.
     pub servers: BTreeMap<ServerName, ServerConfig>,
+    /// The file of each server that does not stand in `path` but in a project's.
+    pub files: BTreeMap<ServerName, PathBuf>,
     /// The skill roots (`skills = [...]`), relative ones joined to the file's directory; `~/` stays until
     /// [`Config::expand_home`].
     pub skills: Vec<SkillRoot>,
@@ -175,21 +179,18 @@ impl Config {
         };
         let absolute = std::path::absolute(path).map_err(unreadable)?;
         let bytes = file::read(path).map_err(unreadable)?;
-        let config = match std::str::from_utf8(&bytes) {
-            Ok(source) => reader::read(&absolute, source),
-            Err(error) => {
-                let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-                Err(Fault::new(
-                    node::line_at(&valid, valid.len()),
-                    "is not UTF-8",
-                ))
-            }
-        };
+        let config = text(&bytes).and_then(|source| reader::read(&absolute, source));
         let config = config.map_err(|fault| problem(&absolute, fault))?;
         Ok(Self {
             path: Some(absolute),
             ..config
         })
+    }
+
+    /// The file that a server stands in; empty where there is none.
+    pub fn file_of(&self, server: &ServerName) -> &Path {
+        let file = self.files.get(server).or(self.path.as_ref());
+        file.map_or(Path::new(""), PathBuf::as_path)
     }
 
     /// Expands `~/` at the start of skill roots. Without a home directory these roots become problems.
@@ -334,6 +335,13 @@ impl fmt::Debug for Launch {
             .field("own_environment", &self.own_environment.keys())
             .finish()
     }
+}
+
+fn text(bytes: &[u8]) -> Result<&str, Fault> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+        Fault::new(node::line_at(&valid, valid.len()), "is not UTF-8")
+    })
 }
 
 fn problem(path: &Path, fault: Fault) -> Problem {

@@ -25,7 +25,7 @@ use crate::control::{changes, methods, search};
 use crate::journal;
 use crate::mount_table;
 use crate::protocol::{ChangeList, Changes, Description, ListFilter, Listing, Search};
-use crate::run::{catalog_name, configuration_name, load_config, skill_roots};
+use crate::run::{Origin, catalog_name, configuration_name, skill_roots};
 use crate::surroundings::Surroundings;
 
 pub use names::OfflineNames;
@@ -54,7 +54,7 @@ impl FirstSeen for NeverSeen {
 }
 
 impl OfflineShelf {
-    /// Reads what a daemon with this configuration and these skill roots would know before it started anything.
+    /// Reads what a daemon with this configuration, these skill roots and this project would know before it started anything.
     ///
     /// # Errors
     /// When the configuration can't be read.
@@ -62,10 +62,11 @@ impl OfflineShelf {
         surroundings: &Surroundings,
         config: Option<&Path>,
         skills: &[SkillRoot],
+        project: Option<&Path>,
     ) -> Result<Self, Problem> {
-        let name = configuration_name(config, skills);
-        let catalog = catalog_name(config, skills);
-        let config = load_config(config, &surroundings.environment)?;
+        let name = configuration_name(config, skills, project);
+        let catalog = catalog_name(config, skills, project);
+        let config = Origin::new(config, project, surroundings).load()?;
         let cache = CachedDefinitions::new(&surroundings.directories.cache, &name);
         // The two have nothing in common but the time they take.
         let (skills, servers) = thread::scope(|scope| {
@@ -190,9 +191,9 @@ fn scan(given: &[SkillRoot], config: &Config) -> Vec<Arc<Skill>> {
 
 /// Every configured server with what the cache has of it, read on every core: that is most of the time.
 fn servers(config: &Config, cache: &CachedDefinitions) -> Vec<(Arc<Server>, ServerState)> {
-    let path = config.path.as_deref().unwrap_or(Path::new(""));
-    let directory = path.parent().unwrap_or(path);
     let read = |(name, server): &(&ServerName, &ServerConfig)| {
+        let path = config.file_of(name);
+        let directory = path.parent().unwrap_or(path);
         let cached = (!server.disabled).then(|| cache.load(name)).flatten();
         let phase = if server.disabled {
             Phase::Disabled

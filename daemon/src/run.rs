@@ -5,6 +5,7 @@ mod daemon;
 mod first_listing;
 mod identity;
 mod mirroring;
+mod origin;
 mod output;
 mod sources;
 
@@ -18,7 +19,8 @@ use skills::problem::{Problem, ProblemKind};
 use self::config_watch::ConfigWatch;
 use self::daemon::Daemon;
 pub(crate) use self::identity::{catalog_name, configuration_name};
-pub(crate) use self::sources::{load as load_config, roots as skill_roots};
+pub(crate) use self::origin::Origin;
+pub(crate) use self::sources::roots as skill_roots;
 use crate::descriptor_limit;
 use crate::surroundings::Surroundings;
 
@@ -31,6 +33,8 @@ pub struct Options {
     pub config: Option<PathBuf>,
     /// The skill roots beside those of the configuration, in order of precedence; absolute.
     pub skills: Vec<SkillRoot>,
+    /// The project whose trusted servers and skills are added to them; absolute, links resolved.
+    pub project: Option<PathBuf>,
     /// Where the tree is shown.
     pub output: Output,
     /// How long the first listing of unknown servers may hold up [`Event::Ready`].
@@ -123,10 +127,12 @@ pub fn run(options: Options, on_event: &mut dyn FnMut(Event)) -> Result<(), Prob
 async fn live(options: Options, on_event: &mut dyn FnMut(Event)) -> Result<(), Problem> {
     let started = Instant::now();
     descriptor_limit::raise();
-    // Before the file is read, so that no change is missed.
-    let watch = options.config.as_deref().and_then(ConfigWatch::start);
-    let config = sources::load(options.config.as_deref(), &options.surroundings.environment)?;
-    let daemon = Daemon::start(&options, &config).await?;
+    let (config, project) = (options.config.as_deref(), options.project.as_deref());
+    let origin = Origin::new(config, project, &options.surroundings);
+    // Before the files are read, so that no change is missed.
+    let watch = ConfigWatch::start(&origin.files());
+    let config = origin.load()?;
+    let daemon = Daemon::start(&options, origin, &config).await?;
     let result = daemon.serve(&options, watch, started, on_event).await;
     daemon.stop().await;
     result

@@ -4,12 +4,14 @@
     terminal.py BEFORE PROMPT ANSWER COMMAND…
 
 BEFORE is typed at once, ANSWER when the command has printed PROMPT; `hang-up` closes the terminal instead. What the command printed
-goes to standard output, and its exit status is ours; 128 and the number of the signal when one ended it.
+goes to standard output, and its exit status is ours; 128 and the number of the signal when one ended it. The variable
+BEFORE_ANSWER is a shell command that is run when PROMPT stands there, before ANSWER is typed.
 """
 
 import os
 import pty
 import signal
+import subprocess
 import sys
 
 
@@ -30,6 +32,7 @@ def main():
             break
         printed += chunk
         if answer is not None and prompt.encode() in printed:
+            subprocess.run(os.environ.get("BEFORE_ANSWER", ""), shell=True, check=True)
             if answer == "hang-up":
                 os.close(terminal)
                 break

@@ -58,6 +58,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         kind: arguments.kind.map(EntryKind::from),
     };
     let format = arguments.format.chosen()?;
+    arguments.which.tell_project(environment, ui);
     let mut known = Known::find_any(&arguments.which, environment)?;
     let listing = known.list(&filter)?;
     match format {

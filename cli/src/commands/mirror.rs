@@ -41,6 +41,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
     let target = absolute(&arguments.directory)?;
+    arguments.sources.tell_project(environment, ui);
     if arguments.once {
         let output = Output::MirrorOnce { target };
         let options = arguments.sources.options(environment, output)?;

@@ -58,6 +58,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         allow_other: arguments.allow_other,
         nonempty: arguments.nonempty,
     };
+    arguments.sources.tell_project(environment, ui);
     let options = arguments.sources.options(environment, output)?;
     let place = if arguments.foreground {
         Place::Here

@@ -117,6 +117,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     if arguments.servers && matches!(format, Format::Definitions(_)) {
         return Err(usage("--servers prints no definitions: leave it out, or the format").into());
     }
+    arguments.which.tell_project(environment, ui);
     let mut known = Known::find_any(&arguments.which, environment)?;
     if arguments.exclude_loaded {
         search.exclude = loaded_ids(environment, None, &mut known)?;

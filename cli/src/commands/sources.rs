@@ -12,7 +12,7 @@ use crate::duration;
 use crate::environment::{Environment, absolute};
 use crate::error::CommandResult;
 use crate::ui::Ui;
-use crate::{descriptors, diagnostics, interrupt, launch};
+use crate::{descriptors, diagnostics, interrupt, launch, project};
 
 /// Where tools and skills come from.
 #[derive(Args, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Sources {
     /// Take servers and settings from FILE: JSON with `mcpServers`, or a shelf.toml
     ///
     /// Without it, $XDG_CONFIG_HOME/toolshelf/shelf.toml or mcp.json is taken if there is one. Without that and without --skills, the skills that
-    /// clients share are shown (~/.agents/skills, ~/.claude/skills and the like).
+    /// clients share are shown (~/.agents/skills, ~/.claude/skills and the like). Without either option the project that you stand in adds its own servers and skills, once `shelf trust` has been told to trust it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
@@ -62,9 +62,25 @@ impl Sources {
             surroundings: environment.surroundings()?,
             config,
             skills,
+            project: self
+                .may_be_found()
+                .then(|| project::in_use(environment))
+                .flatten(),
             output,
             wait: self.wait,
         })
+    }
+
+    /// Says what was found where the user works, and is not trusted.
+    pub(super) fn tell_project(&self, environment: &Environment, ui: &Ui) {
+        if self.may_be_found() {
+            project::tell(environment, ui);
+        }
+    }
+
+    /// Whether a project counts: who names what to show has chosen.
+    fn may_be_found(&self) -> bool {
+        self.config.is_none() && self.skills.is_empty()
     }
 }
 

@@ -43,6 +43,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         let problem = elsewhere("no shelf is mounted here", environment);
         return Err(problem.at_file(path, None).into());
     }
+    if path.is_none() {
+        arguments.which.tell_project(environment, ui);
+    }
     let status = arguments
         .which
         .connect(environment, path.as_deref())?
@@ -73,6 +76,9 @@ fn describe(status: &Status) -> String {
         OutputKind::None => line("mount point", "none".to_owned()),
     }
     line("configuration", shown(&about.config));
+    if about.project.is_some() {
+        line("project", shown(&about.project));
+    }
     line("skills", paths(&about.skills));
     line(
         "entries",
@@ -198,6 +204,7 @@ mod tests {
                 uid: 1000,
                 started: jiff::Timestamp::UNIX_EPOCH,
                 config: Some("/home/me/.mcp.json".into()),
+                project: Some("/home/me/app".into()),
                 skills: vec!["/home/me/.agents/skills".into()],
                 catalog: String::new(),
                 mount_point: Some("/mnt/tools".into()),

@@ -38,19 +38,27 @@ const INTERVAL: Duration = Duration::from_millis(10);
 #[command(after_help = "Example:\n  shelf unmount /mnt/tools\n  shelf unmount --config .mcp.json")]
 pub(crate) struct Arguments {
     /// Where it is mounted or mirrored [default: ~/tools]
-    #[arg(value_name = "DIR", conflicts_with = "config")]
+    #[arg(value_name = "DIR", conflicts_with_all = ["config", "project"])]
     directory: Option<PathBuf>,
 
     /// End the shelf that serves this configuration, also one that a call started and that is mounted nowhere
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+
+    /// End the shelf that has this project beside your own configuration, likewise
+    #[arg(long, value_name = "DIR", conflicts_with = "config")]
+    project: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> CommandResult {
     let runtime = &environment.runtime();
-    if let Some(config) = &arguments.config {
-        let client = Which::serving(config).connect(environment, None)?;
-        return Ok(end(client, runtime, ui)?);
+    let named = match (&arguments.config, &arguments.project) {
+        (Some(config), _) => Some(Which::serving(config)),
+        (None, Some(project)) => Some(Which::within(&real(&absolute(project)?))),
+        (None, None) => None,
+    };
+    if let Some(which) = named {
+        return Ok(end(which.connect(environment, None)?, runtime, ui)?);
     }
     let directory = match &arguments.directory {
         Some(directory) => absolute(directory)?,

@@ -14,7 +14,7 @@ impl Config {
         let path = self.path.as_deref().unwrap_or(Path::new(""));
         let servers = self.servers.iter().filter(|(_, server)| !server.disabled);
         let unresolved = servers.filter_map(|(name, server)| {
-            let problem = server.access(name, path, environment).err()?;
+            let problem = server.access(name, self.file_of(name), environment).err()?;
             // What can't be used at all is among the problems.
             let is_known = self
                 .problems

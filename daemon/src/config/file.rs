@@ -17,6 +17,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Reads a regular file, or a pipe (`<(command)` of a shell) to its end.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    read_kind(path, true)
+}
+
+/// Reads a regular file alone: nobody who was merely found is waited for.
+pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    read_kind(path, false)
+}
+
+fn read_kind(path: &Path, may_be_pipe: bool) -> io::Result<Vec<u8>> {
     // Not blocking: a pipe may have no other end.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
@@ -25,7 +34,7 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut limited = (&file).take(MAX_BYTES + 1);
     if kind.is_file() {
         limited.read_to_end(&mut bytes)?;
-    } else if kind.is_fifo() {
+    } else if kind.is_fifo() && may_be_pipe {
         read_pipe(&file, limited, &mut bytes)?;
     } else if kind.is_dir() {
         return Err(Errno::ISDIR.into());
@@ -68,7 +77,7 @@ mod tests {
     use std::process::Command;
     use std::thread;
 
-    use super::{MAX_BYTES, read};
+    use super::{MAX_BYTES, read, read_regular};
 
     #[test]
     fn what_has_no_end_is_not_read() {
@@ -91,6 +100,8 @@ mod tests {
         let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
         assert!(made.success());
         assert_eq!(read(&pipe).unwrap(), b"");
+        let refused = read_regular(&pipe).unwrap_err();
+        assert_eq!(refused.to_string(), "it is no regular file");
 
         let (reader, mut writer) = std::io::pipe().unwrap();
         let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));

@@ -21,6 +21,7 @@ use self::variables::Meaning;
 use super::definition::{Definition, Way};
 use super::node::{self, Fault, Node};
 use super::{edit, file, jsonc};
+use crate::project;
 use crate::surroundings::Environment;
 
 /// A program that has MCP servers in its settings.
@@ -123,7 +124,7 @@ impl Client {
 
 /// Looks into the settings of clients: the user's own, and those of the project that a directory (an absolute path) lies in.
 pub fn look(clients: &[Client], environment: &Environment, directory: &Path) -> Import {
-    let projects = places::projects(directory);
+    let projects = project::levels(directory);
     let mut import = Import::default();
     let mut all = Vec::new();
     for client in clients {

@@ -27,6 +27,22 @@ const SECTIONS: [&str; 10] = [
 
 /// Reads a file's text.
 pub(super) fn read(path: &Path, source: &str) -> Result<Config, Fault> {
+    read_as(path, source, Whose::User)
+}
+
+/// Reads the text of a project's file: the servers in it. Settings beside them are not the project's to make.
+pub(super) fn read_of_project(path: &Path, source: &str) -> Result<Config, Fault> {
+    read_as(path, source, Whose::Project)
+}
+
+/// Whose file it is, from which it follows what it may say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    User,
+    Project,
+}
+
+fn read_as(path: &Path, source: &str, whose: Whose) -> Result<Config, Fault> {
     // What editors on Windows put first.
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     let is_toml = path
@@ -34,6 +50,7 @@ pub(super) fn read(path: &Path, source: &str) -> Result<Config, Fault> {
         .is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
     let mut reader = Reader {
         path,
+        whose,
         config: Config::default(),
         first_lines: BTreeMap::new(),
     };
@@ -51,6 +68,7 @@ pub(super) fn read(path: &Path, source: &str) -> Result<Config, Fault> {
 
 struct Reader<'a> {
     path: &'a Path,
+    whose: Whose,
     config: Config,
     /// Where each server was first configured.
     first_lines: BTreeMap<ServerName, u32>,
@@ -65,6 +83,16 @@ impl Reader<'_> {
             known |= SECTIONS.contains(&&*key);
             let done = match key.as_str() {
                 "servers" | "mcpServers" => self.servers(&key, value, own_format),
+                _ if self.whose == Whose::Project && SECTIONS.contains(&&*key) => {
+                    let message = format!(
+                        "`{key}` counts in your own configuration alone, not in a project's"
+                    );
+                    let fault = Fault::new(value.line(), message).hint("move it there");
+                    if key == "policy" {
+                        return Err(fault);
+                    }
+                    Err(fault)
+                }
                 "skills" => self.skills(value),
                 "discovery" => self.discovery(value),
                 "index" => self.index(value),

@@ -23,6 +23,8 @@ pub struct Selector<'a> {
     pub config: Option<&'a Path>,
     /// The user's own configuration, which decides between several daemons, and whether one is meant that a call started.
     pub default_config: Option<&'a Path>,
+    /// The trusted project that the user works in; what it brings is in use beside their own configuration. Canonical.
+    pub project: Option<&'a Path>,
 }
 
 impl<'a> Selector<'a> {
@@ -34,6 +36,7 @@ impl<'a> Selector<'a> {
             path: None,
             config: None,
             default_config: None,
+            project: None,
         }
     }
 }
@@ -54,7 +57,7 @@ pub struct Found {
 /// # Errors
 /// [`ProblemKind::Daemon`] when there is none, with how to start one, or when there are several, with how to name one.
 pub fn find(selector: &Selector<'_>) -> Result<Found, Problem> {
-    look(selector)?.ok_or_else(|| none(selector.config))
+    look(selector)?.ok_or_else(|| none(selector))
 }
 
 /// Looks for the daemon that a command means; `None` when none runs.
@@ -152,16 +155,24 @@ pub fn socket_of(runtime: &Path, mount: &ShelfMount) -> Result<PathBuf, Problem>
     }
 }
 
-/// Chooses among the running daemons by their configuration.
+/// Chooses among the running daemons by their configuration, to which a project belongs. One that was found where the user
+/// works makes a configuration of its own, and no daemon of another is taken for it but one that was given its file.
 fn choose(mut candidates: Vec<About>, selector: &Selector<'_>) -> Result<Option<About>, Problem> {
     let named = selector.config.map(canonical);
     let default = selector.default_config.map(canonical);
     if named.is_some() {
-        candidates.retain(|about| about.config == named);
+        candidates.retain(|about| about.config == named && about.project.is_none());
     } else {
+        let is_of_use =
+            |about: &About| about.config == default && about.project.as_deref() == selector.project;
         // One that a call with another configuration left running is nobody's choice.
-        candidates.retain(|about| !is_passing(about) || about.config == default);
-        let serves = |about: &About| default.is_some() && about.config == default;
+        candidates.retain(|about| !is_passing(about) || is_of_use(about));
+        if selector.project.is_some() {
+            let is_given = |about: &About| about.project.is_none() && about.config != default;
+            candidates.retain(|about| is_of_use(about) || is_given(about));
+        }
+        let is_said = default.is_some() || selector.project.is_some();
+        let serves = |about: &About| is_said && is_of_use(about);
         if candidates.iter().any(serves) && candidates.len() > 1 {
             candidates.retain(serves);
         }
@@ -189,10 +200,20 @@ fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-fn none(config: Option<&Path>) -> Problem {
-    let Some(config) = config else {
-        return Problem::new(ProblemKind::Daemon, "no shelf is mounted")
-            .hint("start one: shelf mount DIR --config FILE");
+fn none(selector: &Selector<'_>) -> Problem {
+    let Some(config) = selector.config else {
+        let Some(project) = selector.project else {
+            return Problem::new(ProblemKind::Daemon, "no shelf is mounted")
+                .hint("start one: shelf mount DIR --config FILE");
+        };
+        return Problem::new(
+            ProblemKind::Daemon,
+            "no running shelf has this trusted project beside your own configuration",
+        )
+        .at_file(project, None)
+        .hint(
+            "start one: shelf mount DIR; another is meant by a path in its mount: shelf status DIR",
+        );
     };
     Problem::new(
         ProblemKind::Daemon,
@@ -219,6 +240,9 @@ fn several(candidates: &[About]) -> Problem {
             shown(&about.mount_point),
             shown(&about.config),
         );
+        if let Some(project) = &about.project {
+            let _ = write!(message, ", project {}", project.display());
+        }
     }
     Problem::new(ProblemKind::Daemon, message).hint(
         "name one: by a path in its mount instead of the id, with --config FILE, or with SHELF_SOCKET=<what stands before the colon>",

@@ -19,6 +19,7 @@ fn about(instance: &str, config: Option<&Path>) -> About {
         uid: 0,
         started: jiff::Timestamp::UNIX_EPOCH,
         config: config.map(Path::to_owned),
+        project: None,
         skills: Vec::new(),
         catalog: String::new(),
         mount_point: Some(PathBuf::from(format!("/shelf/{instance}"))),
@@ -190,6 +191,59 @@ fn a_daemon_that_shows_nothing_is_meant_only_by_its_configuration() {
         let found = find(&selector).unwrap();
         assert!(!found.is_passing && found.socket.ends_with("shown.sock"));
     }
+}
+
+#[test]
+fn a_project_makes_a_configuration_of_its_own() {
+    let runtime = tempfile::tempdir().unwrap();
+    let (mine, given) = (Path::new("/mine.json"), Path::new("/given.json"));
+    let (here, there) = (Path::new("/here"), Path::new("/there"));
+    let of = |instance, project: Option<&Path>, output| About {
+        project: project.map(Path::to_owned),
+        output,
+        ..about(instance, Some(mine))
+    };
+    let outside = Selector {
+        default_config: Some(mine),
+        ..Selector::new(runtime.path())
+    };
+    let inside = Selector {
+        project: Some(here),
+        ..outside
+    };
+    let chosen = |selector: &Selector<'_>| {
+        let found = look(selector).unwrap()?;
+        Some(found.socket.file_stem()?.to_str()?.to_owned())
+    };
+    let register = |about| register(runtime.path(), &about).unwrap();
+
+    // Outside, what is shown is meant as long as it is the only one; what a call started is not.
+    let passing = register(of("passing", Some(here), OutputKind::None));
+    assert_eq!(chosen(&outside), None);
+    assert_eq!(chosen(&inside).as_deref(), Some("passing"));
+    let other = register(of("other", Some(there), OutputKind::Mount));
+    assert_eq!(chosen(&outside).as_deref(), Some("other"));
+    assert_eq!(chosen(&inside).as_deref(), Some("passing"));
+    let alone = register(of("alone", None, OutputKind::Mount));
+    assert_eq!(chosen(&outside).as_deref(), Some("alone"));
+    assert_eq!(chosen(&inside).as_deref(), Some("passing"));
+    drop(passing);
+    assert_eq!(chosen(&inside), None);
+    let problem = find(&inside).unwrap_err();
+    assert!(problem.to_string().contains("/here"), "{problem}");
+    // One that was given its file was chosen by somebody.
+    let _given = register(about("given", Some(given)));
+    assert_eq!(chosen(&inside).as_deref(), Some("given"));
+    let _both = register(of("both", Some(here), OutputKind::Mount));
+    assert_eq!(chosen(&inside).as_deref(), Some("both"));
+    // Who names a configuration means it alone.
+    let named = Selector {
+        config: Some(mine),
+        ..inside
+    };
+    assert_eq!(chosen(&named).as_deref(), Some("alone"));
+    drop((other, alone));
+    assert_eq!(chosen(&named), None);
 }
 
 #[test]

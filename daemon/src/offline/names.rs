@@ -16,7 +16,7 @@ use super::scan;
 use crate::cache::CachedDefinitions;
 use crate::config::Config;
 use crate::gate::policy::Hidden;
-use crate::run::{configuration_name, load_config};
+use crate::run::{Origin, configuration_name};
 use crate::surroundings::Surroundings;
 
 /// The names on a shelf that nobody serves.
@@ -29,7 +29,7 @@ pub struct OfflineNames {
 }
 
 impl OfflineNames {
-    /// Reads the configuration alone.
+    /// Reads the configuration alone, with what is trusted of a project.
     ///
     /// # Errors
     /// When it can't be read.
@@ -37,9 +37,10 @@ impl OfflineNames {
         surroundings: &Surroundings,
         config: Option<&Path>,
         skills: &[SkillRoot],
+        project: Option<&Path>,
     ) -> Result<Self, Problem> {
-        let name = configuration_name(config, skills);
-        let config = load_config(config, &surroundings.environment)?;
+        let name = configuration_name(config, skills, project);
+        let config = Origin::new(config, project, surroundings).load()?;
         Ok(Self {
             hidden: config.policy.hidden(),
             config,

@@ -21,6 +21,13 @@ pub struct About {
     /// The configuration that it serves; canonical.
     #[serde(with = "skills::paths")]
     pub config: Option<PathBuf>,
+    /// The project whose trusted servers and skills it serves beside them; canonical.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "skills::paths"
+    )]
+    pub project: Option<PathBuf>,
     /// The skill roots, in order of precedence.
     #[serde(with = "skills::paths")]
     pub skills: Vec<PathBuf>,

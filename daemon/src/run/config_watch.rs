@@ -1,4 +1,4 @@
-//! The watch on the configuration file. It knows that the file changed, not what is in it.
+//! The watch on the files that the configuration is read from. It knows that one changed, not what is in it.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
@@ -13,32 +13,33 @@ const QUIET: Duration = Duration::from_millis(50);
 /// A running watch; it ends when it is dropped.
 #[derive(Debug)]
 pub(super) struct ConfigWatch {
-    path: PathBuf,
+    paths: Vec<PathBuf>,
     watcher: RecommendedWatcher,
     changes: UnboundedReceiver<()>,
 }
 
 impl ConfigWatch {
-    /// Watches from now on; `None` where that is not possible.
-    pub(super) fn start(path: &Path) -> Option<Self> {
-        let path = std::path::absolute(path).ok()?;
+    /// Watches the files from now on; `None` where none of them can be watched.
+    pub(super) fn start(paths: &[PathBuf]) -> Option<Self> {
+        let paths = paths.iter().map(std::path::absolute);
+        let paths: Vec<_> = paths.collect::<Result<_, _>>().ok()?;
         let (raw, events) = mpsc::channel();
         let watcher = notify::recommended_watcher(move |event| drop(raw.send(event))).ok()?;
         let (changed, changes) = unbounded_channel();
-        let watched = path.clone();
+        let watched = paths.clone();
         std::thread::Builder::new()
             .name("config-watch".into())
             .spawn(move || settle(&watched, &events, &changed))
             .ok()?;
         let mut watch = Self {
-            path,
+            paths,
             watcher,
             changes,
         };
         watch.look().then_some(watch)
     }
 
-    /// Waits until the file has changed and is quiet again; a change since the start counts.
+    /// Waits until a file has changed and all are quiet again; a change since the start counts.
     pub(super) async fn changed(&mut self) -> Option<()> {
         let change = self.changes.recv().await;
         // A link may lead elsewhere by now.
@@ -46,20 +47,23 @@ impl ConfigWatch {
         change
     }
 
-    /// Watches the directories of the file and of what it links to. Not the files: most editors replace a file, which
+    /// Watches the directories of the files and of what they link to. Not the files: most editors replace a file, which
     /// ends a watch on it.
     fn look(&mut self) -> bool {
-        let [path, target] = files(&self.path);
-        let mut watch = |file: &Path| {
-            file.parent().is_some_and(|directory| {
-                self.watcher
-                    .watch(directory, RecursiveMode::NonRecursive)
-                    .is_ok()
-            })
-        };
-        let watched = watch(&path);
-        if target.parent() != path.parent() {
-            watch(&target);
+        let mut watched = false;
+        for path in &self.paths {
+            let [path, target] = files(path);
+            let mut watch = |file: &Path| {
+                file.parent().is_some_and(|directory| {
+                    self.watcher
+                        .watch(directory, RecursiveMode::NonRecursive)
+                        .is_ok()
+                })
+            };
+            watched |= watch(&path);
+            if target.parent() != path.parent() {
+                watch(&target);
+            }
         }
         watched
     }
@@ -72,11 +76,15 @@ fn files(path: &Path) -> [PathBuf; 2] {
 }
 
 /// Makes one change of many events.
-fn settle(path: &Path, events: &Receiver<notify::Result<Event>>, changed: &UnboundedSender<()>) {
+fn settle(
+    paths: &[PathBuf],
+    events: &Receiver<notify::Result<Event>>,
+    changed: &UnboundedSender<()>,
+) {
     while let Ok(event) = events.recv() {
-        let mut concerned = concerns(path, &event);
+        let mut concerned = concerns(paths, &event);
         while let Ok(more) = events.recv_timeout(QUIET) {
-            concerned |= concerns(path, &more);
+            concerned |= concerns(paths, &more);
         }
         if concerned && changed.send(()).is_err() {
             return;
@@ -84,8 +92,8 @@ fn settle(path: &Path, events: &Receiver<notify::Result<Event>>, changed: &Unbou
     }
 }
 
-fn concerns(path: &Path, event: &notify::Result<Event>) -> bool {
-    let names = files(path);
+fn concerns(paths: &[PathBuf], event: &notify::Result<Event>) -> bool {
+    let names: Vec<_> = paths.iter().flat_map(|path| files(path)).collect();
     event.as_ref().is_ok_and(|event| {
         let named = |changed: &PathBuf| {
             names

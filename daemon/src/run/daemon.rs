@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::config_watch::ConfigWatch;
 use super::mirroring::Keeper;
+use super::origin::Origin;
 use super::output::{self, Librarian, Watcher};
 use super::sources::Sources;
 use super::{Event, Options, Output, first_listing, identity, internal};
@@ -65,9 +66,13 @@ enum Shown {
 }
 
 impl Daemon {
-    pub(super) async fn start(options: &Options, config: &Config) -> Result<Self, Problem> {
+    pub(super) async fn start(
+        options: &Options,
+        origin: Origin,
+        config: &Config,
+    ) -> Result<Self, Problem> {
         let directories = &options.surroundings.directories;
-        let name = identity::configuration_name(options.config.as_deref(), &options.skills);
+        let name = identity::configuration_of(options);
         let about = identity::about(options, config)?;
         if let Some(target) = options.output.target() {
             identity::refuse_roots_around(target, &about.skills)?;
@@ -97,7 +102,8 @@ impl Daemon {
         let remembered = Remembered::below(&directories.state, &name);
         let gate = Arc::new(Gate::new(about.uid, remembered));
         let (to, policed) = (updates.clone(), Arc::clone(&gate));
-        let sources = Sources::start(options, config, server_logs, cache, to, policed).await;
+        let read = (origin, config);
+        let sources = Sources::start(options, read, server_logs, cache, to, policed).await;
         settle(&updates, |done| SourceUpdate::Flush { done }).await;
         Ok(Self {
             about,

@@ -11,8 +11,13 @@ use crate::instance;
 use crate::mount_table;
 use crate::protocol::{About, OutputKind};
 
-/// What tells the state of one configuration from that of another: a hash of its canonical path, or of the roots alone.
-pub(crate) fn configuration_name(config: Option<&Path>, skills: &[SkillRoot]) -> String {
+/// What tells the state of one configuration from that of another: a hash of its canonical path, or of the roots alone, and of the
+/// project whose servers are beside its own.
+pub(crate) fn configuration_name(
+    config: Option<&Path>,
+    skills: &[SkillRoot],
+    project: Option<&Path>,
+) -> String {
     let mut hasher = blake3::Hasher::new();
     match config {
         Some(config) => {
@@ -27,13 +32,29 @@ pub(crate) fn configuration_name(config: Option<&Path>, skills: &[SkillRoot]) ->
             }
         }
     }
+    if let Some(project) = project {
+        // No path has a NUL in it, so that no other configuration is hashed alike.
+        hasher
+            .update(b"\0project\0")
+            .update(project.as_os_str().as_encoded_bytes());
+    }
     hasher.finalize().to_hex()[..16].to_owned()
+}
+
+/// The same for a daemon.
+pub(super) fn configuration_of(options: &Options) -> String {
+    let (config, project) = (options.config.as_deref(), options.project.as_deref());
+    configuration_name(config, &options.skills, project)
 }
 
 /// What tells what is known of one catalog from what is known of another: the configuration and the roots that were given beside
 /// it. Two daemons that show different skills must not take each other's for removed.
-pub(crate) fn catalog_name(config: Option<&Path>, skills: &[SkillRoot]) -> String {
-    let name = configuration_name(config, skills);
+pub(crate) fn catalog_name(
+    config: Option<&Path>,
+    skills: &[SkillRoot],
+    project: Option<&Path>,
+) -> String {
+    let name = configuration_name(config, skills, project);
     if config.is_none() || skills.is_empty() {
         return name;
     }
@@ -59,7 +80,7 @@ pub(super) fn manifest_path(state: &Path, target: &Path) -> PathBuf {
 pub(super) fn server_logs(state: &Path, options: &Options) -> PathBuf {
     let place = match options.output.target() {
         Some(target) => skills::names::encode(target),
-        None => configuration_name(options.config.as_deref(), &options.skills),
+        None => configuration_of(options),
     };
     state.join("servers").join(place)
 }
@@ -92,7 +113,12 @@ pub(super) fn about(options: &Options, config: &Config) -> Result<About, Problem
             .chain(&config.skills)
             .map(|root| root.path.clone())
             .collect(),
-        catalog: catalog_name(options.config.as_deref(), &options.skills),
+        catalog: catalog_name(
+            options.config.as_deref(),
+            &options.skills,
+            options.project.as_deref(),
+        ),
+        project: options.project.clone(),
         mount_point,
         output,
     })
@@ -147,17 +173,31 @@ mod tests {
             paths.map(root).collect()
         };
         let names = [&[][..], &["/none/a"], &["/none/b"], &["/none/a", "/none/b"]]
-            .map(|paths| catalog_name(config, &roots(paths)));
+            .map(|paths| catalog_name(config, &roots(paths), None));
         for (number, name) in names.iter().enumerate() {
             assert!(!names[..number].contains(name), "{names:?}");
         }
         // What was kept before roots counted stays found, and definitions depend on no root.
-        assert_eq!(names[0], configuration_name(config, &[]));
-        assert_eq!(names[0], configuration_name(config, &roots(&["/none/a"])));
+        assert_eq!(names[0], configuration_name(config, &[], None));
+        let beside = configuration_name(config, &roots(&["/none/a"]), None);
+        assert_eq!(names[0], beside);
         let alone = roots(&["/none/a"]);
-        assert_eq!(catalog_name(None, &alone), configuration_name(None, &alone));
+        let catalog = catalog_name(None, &alone, None);
+        assert_eq!(catalog, configuration_name(None, &alone, None));
         let other = Some(Path::new("/none/other.json"));
-        assert_ne!(catalog_name(other, &alone), names[1]);
+        assert_ne!(catalog_name(other, &alone, None), names[1]);
+    }
+
+    #[test]
+    fn a_project_has_a_state_of_its_own_beside_the_same_configuration() {
+        let config = Some(Path::new("/none/servers.json"));
+        let projects = [None, Some("/none/one"), Some("/none/two")].map(|it| it.map(Path::new));
+        for name in [configuration_name, catalog_name] {
+            let [alone, one, two] = projects.map(|project| name(config, &[], project));
+            assert!(alone != one && one != two && two != alone);
+            let without = name(None, &[], projects[1]);
+            assert!(without != one && without != name(None, &[], None));
+        }
     }
 
     #[test]

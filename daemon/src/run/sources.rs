@@ -1,28 +1,26 @@
 //! The sources of the catalog as one: the configuration, the servers, the skills.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use skills::discovery::SkillRoot;
-use skills::problem::{Problem, ProblemKind};
+use skills::problem::Problem;
 
+use super::origin::Origin;
 use super::{Options, Output};
 use crate::cache::DefinitionCache;
 use crate::catalog::{SourceUpdate, Updates};
 use crate::config::{Config, Transport};
 use crate::gate::Gate;
-use crate::mount_table;
 use crate::searching::Searcher;
 use crate::servers::Servers;
 use crate::skill_source::SkillSource;
-use crate::surroundings::Environment;
 
 /// The sources of one daemon.
 pub(super) struct Sources {
-    path: Option<PathBuf>,
+    origin: Origin,
     /// The roots of the command line, which come before those of the configuration.
     given: Vec<SkillRoot>,
-    environment: Environment,
     updates: Updates,
     gate: Arc<Gate>,
     pub(super) servers: Servers,
@@ -33,7 +31,7 @@ impl Sources {
     /// Says everything that is known without starting anything: the skills, and the servers from the cache.
     pub(super) async fn start(
         options: &Options,
-        config: &Config,
+        (origin, config): (Origin, &Config),
         server_logs: PathBuf,
         cache: DefinitionCache,
         updates: Updates,
@@ -41,7 +39,6 @@ impl Sources {
     ) -> Self {
         gate.set_policy(config.policy.clone());
         let (given, surroundings) = (options.skills.clone(), options.surroundings.clone());
-        let environment = surroundings.environment.clone();
         let roots = roots(&given, config);
         let own = match &options.output {
             Output::Mirror { target } | Output::MirrorOnce { target } => Some(target.clone()),
@@ -57,9 +54,8 @@ impl Sources {
             .await
             .expect("the scan ends with what it found, whatever it meets");
         let sources = Self {
-            path: config.path.clone(),
+            origin,
             given,
-            environment,
             updates,
             gate,
             servers,
@@ -95,8 +91,7 @@ impl Sources {
     /// Reads the configuration again and takes over what changed. A file that can't be read is said, and what was
     /// configured before stays.
     pub(super) fn reload(&self, searcher: &Searcher) {
-        let Some(path) = &self.path else { return };
-        match load(Some(path), &self.environment) {
+        match self.origin.load() {
             Ok(config) => {
                 // Before anything that it may refuse can be called.
                 self.gate.set_policy(config.policy.clone());
@@ -122,25 +117,4 @@ impl Sources {
 /// The skill roots in order of precedence: the command line's, then the configuration's.
 pub(crate) fn roots(given: &[SkillRoot], config: &Config) -> Vec<SkillRoot> {
     given.iter().chain(&config.skills).cloned().collect()
-}
-
-/// Reads the configuration, refusing one that lies in a shelf mount: the daemon must never read its own mount.
-pub(crate) fn load(path: Option<&Path>, environment: &Environment) -> Result<Config, Problem> {
-    let Some(path) = path else {
-        return Ok(Config::default());
-    };
-    if let Some(mount) = mount_table::containing(path) {
-        return Err(Problem::new(
-            ProblemKind::Configuration,
-            format!(
-                "the configuration lies in the shelf mount {}",
-                mount.mount_point.display()
-            ),
-        )
-        .at_file(path, None)
-        .hint("give a file outside every shelf mount"));
-    }
-    let mut config = Config::load(path)?;
-    config.expand_home(environment);
-    Ok(config)
 }

@@ -74,7 +74,7 @@ impl Shared {
         server: &ServerConfig,
         before: Option<Member>,
     ) -> Member {
-        let path = config.path.as_deref().unwrap_or(Path::new(""));
+        let path = config.file_of(name);
         let access = if server.disabled {
             Err(failure::server(name, "it is disabled in the configuration"))
         } else {

@@ -1,5 +1,7 @@
 //! What of a text can be seen: terminal escapes and invisible characters removed, line breaks unified.
 
+use std::fmt::Write as _;
+
 /// Removes terminal escapes, control characters and characters that show nothing or reorder text; line breaks and tabs
 /// stay, every kind of line break as `\n`.
 pub(crate) fn visible(text: &str) -> String {
@@ -39,6 +41,20 @@ pub(crate) fn visible(text: &str) -> String {
                 after
             }
         };
+    }
+    out
+}
+
+/// The text with every character that shows nothing, or turns the direction of others, spelt out as `\u{202e}`: nothing in it deceives
+/// the eye, and nothing is lost. It is on one line.
+pub fn spelt_out(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_invisible(character) {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
+        } else {
+            out.push(character);
+        }
     }
     out
 }

@@ -14,7 +14,7 @@ use skills::tool::Tool;
 
 use super::line::Source;
 use crate::environment::Environment;
-use crate::selection::{Target, Which, target};
+use crate::selection::{InUse, Target, Which, target};
 
 /// Whoever types waits: a daemon that is slower than this has nothing to offer.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -41,9 +41,14 @@ impl<'e> Shelf<'e> {
         if let Some(client) = which.connect_if_running(environment, path, PATIENCE).ok()? {
             return Some(Known::Running(Box::new(client)));
         }
-        let (config, skills) = which.configuration(environment).ok()?;
+        let InUse {
+            config,
+            skills,
+            project,
+        } = which.configuration(environment).ok()?;
         let surroundings = environment.surroundings().ok()?;
-        let names = OfflineNames::read(&surroundings, config.as_deref(), &skills).ok()?;
+        let (config, project) = (config.as_deref(), project.as_deref());
+        let names = OfflineNames::read(&surroundings, config, &skills, project).ok()?;
         Some(Known::Offline(Box::new(names)))
     }
 

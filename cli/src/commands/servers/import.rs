@@ -1,6 +1,5 @@
 //! `shelf servers import`.
 
-mod masking;
 mod report;
 
 use std::path::{Path, PathBuf};

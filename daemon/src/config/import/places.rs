@@ -4,7 +4,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::Client;
 use crate::surroundings::Environment;
@@ -20,20 +20,6 @@ pub(super) struct Place {
 
 /// The editors that keep their settings as VS Code does, below the directory of configurations.
 const CODE_EDITORS: [&str; 3] = ["Code", "Code - Insiders", "VSCodium"];
-
-/// The directories that are a project's: from this one up to the root of its repository, the nearest first. Without a repository it
-/// is this one alone, so that nothing above it is taken for a part of the project.
-pub(super) fn projects(directory: &Path) -> Vec<PathBuf> {
-    let root = directory
-        .ancestors()
-        .find(|above| above.join(".git").exists())
-        .unwrap_or(directory);
-    directory
-        .ancestors()
-        .take_while(|above| above.starts_with(root))
-        .map(Path::to_owned)
-        .collect()
-}
 
 /// The places of a client, those of the projects first. None of them need exist.
 pub(super) fn places(

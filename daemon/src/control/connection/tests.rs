@@ -118,6 +118,7 @@ fn serve() -> Served {
             uid: 0,
             started: jiff::Timestamp::UNIX_EPOCH,
             config: None,
+            project: None,
             skills: Vec::new(),
             catalog: String::new(),
             mount_point: None,

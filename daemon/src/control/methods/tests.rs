@@ -98,6 +98,7 @@ pub(in crate::control) fn about() -> About {
         uid: 1000,
         started: jiff::Timestamp::UNIX_EPOCH,
         config: None,
+        project: None,
         skills: Vec::new(),
         catalog: String::new(),
         mount_point: None,

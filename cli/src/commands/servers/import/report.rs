@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use skills::entry_id::ServerName;
 use skills::summary::one_line;
 
-use super::masking::{MASK, address, arguments, shown, word};
+use crate::masking::{MASK, address, arguments, shown, word};
 
 /// Where a server stands in respect of the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 use daemon::config::definition::is_reference;
 
 /// What stands in place of a value.
-pub(super) const MASK: &str = "***";
+pub(crate) const MASK: &str = "***";
 
 /// Parts of the names of options and variables whose value is a secret.
 const SECRET: [&str; 16] = [
@@ -91,15 +91,23 @@ enum Next {
 }
 
 /// A value, if it says no more than where the value comes from.
-pub(super) fn shown(value: &str) -> String {
+pub(crate) fn shown(value: &str) -> String {
     match is_reference(value) {
         true => value.to_owned(),
         false => MASK.to_owned(),
     }
 }
 
+/// The value of a variable with this name, if it is not likely to be a secret: it may decide what is run.
+pub(crate) fn value(name: &str, value: &str) -> String {
+    match is_secret(name) {
+        true => shown(value),
+        false => word(value),
+    }
+}
+
 /// Arguments without what may be a secret.
-pub(super) fn arguments<S: AsRef<str>>(args: &[S]) -> Vec<String> {
+pub(crate) fn arguments<S: AsRef<str>>(args: &[S]) -> Vec<String> {
     let mut next = Next::Plain;
     let shown = args.iter().map(|argument| {
         let argument = argument.as_ref();
@@ -114,7 +122,7 @@ pub(super) fn arguments<S: AsRef<str>>(args: &[S]) -> Vec<String> {
 }
 
 /// A URL without its query, without who signs in and without what may be a secret in its path; any other text as a word.
-pub(super) fn address(text: &str) -> String {
+pub(crate) fn address(text: &str) -> String {
     match text.split_once("://") {
         Some((scheme, rest)) => url(scheme, rest),
         None => word(text),
@@ -122,7 +130,7 @@ pub(super) fn address(text: &str) -> String {
 }
 
 /// A path or a word, or what is left of it.
-pub(super) fn word(text: &str) -> String {
+pub(crate) fn word(text: &str) -> String {
     if text.is_empty() || is_reference(text) {
         return text.to_owned();
     }
