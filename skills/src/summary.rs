@@ -9,7 +9,7 @@ mod visible;
 mod tests;
 
 pub(crate) use self::distinct::distinguish;
-pub use self::visible::is_invisible;
+pub use self::visible::{is_invisible, spelt_out};
 pub(crate) use self::visible::visible;
 
 /// The longest summary, in characters.

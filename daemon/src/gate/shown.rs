@@ -2,10 +2,8 @@
 //!
 //! It only makes texts: how they are laid out is for others.
 
-use std::fmt::Write as _;
-
 use serde_json::{Map, Value};
-use skills::summary::is_invisible;
+use skills::summary::spelt_out;
 
 use crate::protocol::ShownArgument;
 
@@ -39,33 +37,19 @@ pub(crate) fn name(name: &str) -> String {
     if characters.next().is_some() {
         text.push('…');
     }
-    visible(&text)
+    spelt_out(&text)
 }
 
 /// The text with its middle left out where it is long, and how many characters that are.
 fn shorten(text: &str) -> (String, usize) {
     let length = text.chars().count();
     if length <= CHARACTERS + TAIL {
-        return (visible(text), 0);
+        return (spelt_out(text), 0);
     }
     let head: String = text.chars().take(CHARACTERS).collect();
     let tail: String = text.chars().skip(length - TAIL).collect();
-    let text = format!("{} … {}", visible(&head), visible(&tail));
+    let text = format!("{} … {}", spelt_out(&head), spelt_out(&tail));
     (text, length - CHARACTERS - TAIL)
-}
-
-/// What can't be seen, or turns the direction of what can, as `\u{202e}`. In a value, which is JSON, a backslash that was written
-/// is doubled, so that nobody can write what looks like this.
-fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_invisible(character) {
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
-        } else {
-            out.push(character);
-        }
-    }
-    out
 }
 
 #[cfg(test)]

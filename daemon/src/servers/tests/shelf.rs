@@ -325,6 +325,7 @@ pub(super) fn options() -> CallOptions {
         timeout: None,
         cancelled: CancellationToken::new(),
         progress: None,
+        questions: None,
         session: String::new(),
     }
 }
