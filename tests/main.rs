@@ -27,6 +27,7 @@ mod mirroring;
 mod mounting;
 mod opening;
 mod policy;
+mod questions;
 mod reading;
 mod real_servers;
 mod results;

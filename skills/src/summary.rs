@@ -9,8 +9,8 @@ mod visible;
 mod tests;
 
 pub(crate) use self::distinct::distinguish;
-pub use self::visible::{is_invisible, spelt_out};
 pub(crate) use self::visible::visible;
+pub use self::visible::{is_invisible, spelt_out};
 
 /// The longest summary, in characters.
 pub const MAX_CHARACTERS: usize = 120;

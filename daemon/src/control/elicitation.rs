@@ -134,7 +134,10 @@ fn unanswered(form: &Form, id: &EntryId, silence: &Silence) -> Problem {
     let why = match silence {
         Silence::Unable => "nobody is here to answer".to_owned(),
         Silence::Because(why) => why.clone(),
-        Silence::Late => format!("nobody answered in {:?}", Duration::from_secs(LIFETIME.as_secs())),
+        Silence::Late => format!(
+            "nobody answered in {:?}",
+            Duration::from_secs(LIFETIME.as_secs())
+        ),
     };
     let message = format!(
         "the server asked, and was told that nobody answers ({why}): {}\n{}",

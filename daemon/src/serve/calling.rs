@@ -40,7 +40,10 @@ pub(super) fn call(
         timeout_ms: None,
     };
     match connection.call(&call, interrupt, on_progress) {
-        Ok(reply) => Ok(Called::Result(unanswered::told(reply.result, &reply.unanswered))),
+        Ok(reply) => Ok(Called::Result(unanswered::told(
+            reply.result,
+            &reply.unanswered,
+        ))),
         Err(problem) => Err(match problem.kind {
             ProblemKind::Arguments => with_schema(connection, &call.entry, problem),
             ProblemKind::NotFound => with_search(problem),

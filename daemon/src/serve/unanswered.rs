@@ -51,7 +51,8 @@ mod tests {
     #[test]
     fn questions_stand_behind_the_content_and_the_rest_stays() {
         const BLOCK: &str = r#"{"type":"text","text":"asked \"what\"\nsay it"}"#;
-        let odd = r#"{"n":123456789012345678901234567890,"content":[ {"type":"x","d":1e3} ],"b":1}"#;
+        let odd =
+            r#"{"n":123456789012345678901234567890,"content":[ {"type":"x","d":1e3} ],"b":1}"#;
         let longer = r#"{"n":123456789012345678901234567890,"content":[ {"type":"x","d":1e3} ,BLOCK],"b":1}"#;
         assert_eq!(of(odd, 1), longer.replace("BLOCK", BLOCK));
         let twice = format!(r#"{{"content":[{BLOCK},{BLOCK}]}}"#);
@@ -61,7 +62,12 @@ mod tests {
 
     #[test]
     fn what_has_no_list_of_content_stays() {
-        for odd in ["{}", "[]", r#"{"content":7}"#, r#"{"content":[],"content":[]}"#] {
+        for odd in [
+            "{}",
+            "[]",
+            r#"{"content":7}"#,
+            r#"{"content":[],"content":[]}"#,
+        ] {
             assert_eq!(of(odd, 1), odd);
         }
     }

@@ -111,7 +111,8 @@ impl Call {
                     }
                 }
                 Ok(Answered::Asks(_)) => {
-                    let message = format!("the tool asks for further input for the {rounds}th time");
+                    let message =
+                        format!("the tool asks for further input for the {rounds}th time");
                     break Err(self.at_tool(&message));
                 }
                 Err(problem) => break Err(problem),

@@ -140,8 +140,14 @@ mod tests {
             (json!({ "inputRequests": [] }), "can't be read"),
             (json!({ "requestState": 7 }), "can't be read"),
             (json!({ "inputRequests": { "k": 7 } }), "no such method"),
-            (json!({ "inputRequests": { "k": { "method": "roots/list" } } }), "roots"),
-            (json!({ "inputRequests": { "k": { "method": "sampling/createMessage" } } }), "sampling"),
+            (
+                json!({ "inputRequests": { "k": { "method": "roots/list" } } }),
+                "roots",
+            ),
+            (
+                json!({ "inputRequests": { "k": { "method": "sampling/createMessage" } } }),
+                "sampling",
+            ),
             (
                 json!({ "inputRequests": { "k": { "method": "elicitation/create", "params": { "mode": "url", "message": "go" } } } }),
                 "of the mode \"url\"",
@@ -154,9 +160,7 @@ mod tests {
 
     #[tokio::test]
     async fn forms_go_to_whoever_calls_in_the_order_in_which_they_are_asked() {
-        let form = |message: &str| {
-            json!({ "method": "elicitation/create", "params": { "message": message, "requestedSchema": { "type": "object" } } })
-        };
+        let form = |message: &str| json!({ "method": "elicitation/create", "params": { "message": message, "requestedSchema": { "type": "object" } } });
         let wanted = json!({ "inputRequests": { "z": form("first"), "a": form("second") } });
         let (to, mut asked) = mpsc::unbounded_channel();
         let to = Addressee::Caller(Asker::new(to, true));
@@ -165,7 +169,10 @@ mod tests {
         let answering = async {
             let mut messages = Vec::new();
             for elicited in [Elicited::Decline, Elicited::Cancel { why: None }] {
-                let Some(Inquiry::Form { message, answer, .. }) = asked.recv().await else {
+                let Some(Inquiry::Form {
+                    message, answer, ..
+                }) = asked.recv().await
+                else {
                     panic!("nothing is asked");
                 };
                 messages.push(message);

@@ -169,10 +169,7 @@ impl Shared {
             .map_or_else(Vec::new, |cached| cached.problems.clone());
         self.say(
             name,
-            (
-                access.directory().map(Path::to_owned),
-                roots.clone(),
-            ),
+            (access.directory().map(Path::to_owned), roots.clone()),
             cached.clone(),
             problems,
             state.clone(),

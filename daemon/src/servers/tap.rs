@@ -177,11 +177,7 @@ impl Tap {
     }
 
     /// Takes what the server sent, one message or several, maybe on the stream that answers a request; what rmcp is told of it.
-    pub(super) fn take_line(
-        &self,
-        bytes: &[u8],
-        stream: Option<i64>,
-    ) -> Vec<ServerJsonRpcMessage> {
+    pub(super) fn take_line(&self, bytes: &[u8], stream: Option<i64>) -> Vec<ServerJsonRpcMessage> {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() {

@@ -121,12 +121,6 @@ mod tests {
         Form::read("?", &serde_json::value::to_raw_value(schema).unwrap()).unwrap()
     }
 
-    use super::{Answers, Decision};
-
-    fn read(schema: &Value) -> Form {
-        Form::read("?", &serde_json::value::to_raw_value(schema).unwrap()).unwrap()
-    }
-
     fn form() -> Form {
         read(&json!({
             "type": "object",
@@ -161,15 +155,25 @@ mod tests {
         let Decision::Ask(given, None) = answers.decide(&form(), true) else {
             panic!("nobody is asked");
         };
-        assert_eq!(Value::Object(given), json!({ "name": "a=b", "tags": ["x", "y"] }));
+        assert_eq!(
+            Value::Object(given),
+            json!({ "name": "a=b", "tags": ["x", "y"] })
+        );
     }
 
     #[test]
     fn a_form_of_which_nothing_is_said_is_not_answered() {
-        for (words, form) in [(&[][..], form()), (&["other=1"], form()), (&["name=x"], easy())] {
+        for (words, form) in [
+            (&[][..], form()),
+            (&["other=1"], form()),
+            (&["name=x"], easy()),
+        ] {
             assert_eq!(answers(words, false).decide(&form, false), Decision::Unable);
             let asked = answers(words, false).decide(&form, true);
-            assert!(matches!(asked, Decision::Ask(given, None) if given.is_empty()), "{words:?}");
+            assert!(
+                matches!(asked, Decision::Ask(given, None) if given.is_empty()),
+                "{words:?}"
+            );
         }
         for is_attended in [true, false] {
             let accepted = answers(&[], true).decide(&easy(), is_attended);
@@ -179,9 +183,16 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_does_not_fit_is_said() {
-        for (words, accept, name) in [(&["age=7"][..], false, "name"), (&["age=seven"], false, "age"), (&[], true, "name")] {
+        for (words, accept, name) in [
+            (&["age=7"][..], false, "name"),
+            (&["age=seven"], false, "age"),
+            (&[], true, "name"),
+        ] {
             let refused = answers(words, accept).decide(&form(), false);
-            assert!(matches!(refused, Decision::Refuse(why) if why.contains(name)), "{words:?}");
+            assert!(
+                matches!(refused, Decision::Refuse(why) if why.contains(name)),
+                "{words:?}"
+            );
             let asked = answers(words, accept).decide(&form(), true);
             assert!(matches!(asked, Decision::Ask(_, _)), "{words:?}");
         }

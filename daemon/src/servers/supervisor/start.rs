@@ -125,8 +125,7 @@ impl Supervisor {
             }
             Access::Http(endpoint) => {
                 let client = Arc::clone(&self.client);
-                Connection::open_http(client, endpoint, era, log, answers, deadline, attempt)
-                    .await
+                Connection::open_http(client, endpoint, era, log, answers, deadline, attempt).await
             }
         }
     }

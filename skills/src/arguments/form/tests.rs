@@ -47,7 +47,10 @@ fn texts_become_what_the_schema_says() {
     assert_eq!(given("many", &["2"]), Ok(json!(["2"])));
     assert_eq!(given("named", &[r#"["p"]"#]), Ok(json!(["p"])));
     assert_eq!(given("born", &["2024-02-29"]), Ok(json!("2024-02-29")));
-    assert_eq!(given("mail", &["a@example.com"]), Ok(json!("a@example.com")));
+    assert_eq!(
+        given("mail", &["a@example.com"]),
+        Ok(json!("a@example.com"))
+    );
 }
 
 #[test]
@@ -73,7 +76,11 @@ fn what_does_not_fit_is_refused_by_name() {
         let fault = given(name, texts).unwrap_err();
         assert!(fault.starts_with(name), "{name} {texts:?}: {fault}");
     }
-    assert!(given("nmae", &["x"]).unwrap_err().contains("did you mean name?"));
+    assert!(
+        given("nmae", &["x"])
+            .unwrap_err()
+            .contains("did you mean name?")
+    );
 }
 
 #[test]
@@ -84,7 +91,8 @@ fn defaults_stand_for_what_is_not_given() {
     answer.insert("name".into(), json!("Ada"));
     answer.insert("age".into(), json!(36));
     let whole = person().complete(&answer).unwrap();
-    let expected = json!({"name": "Ada", "age": 36, "verified": true, "status": "a", "named": ["q"]});
+    let expected =
+        json!({"name": "Ada", "age": 36, "verified": true, "status": "a", "named": ["q"]});
     assert_eq!(Value::Object(whole), expected);
     answer.insert("other".into(), json!(1));
     assert_eq!(person().complete(&answer).unwrap_err(), "other: unknown");
@@ -103,10 +111,18 @@ fn a_default_that_does_not_fit_is_none() {
 
 #[test]
 fn a_schema_that_can_not_be_asked_is_refused() {
-    for schema in ["7", "[]", r#"{"properties": {"a": {"type": "bogus"}}}"#, r#"{"$ref": "http://127.0.0.1:9/x"}"#] {
+    for schema in [
+        "7",
+        "[]",
+        r#"{"properties": {"a": {"type": "bogus"}}}"#,
+        r#"{"$ref": "http://127.0.0.1:9/x"}"#,
+    ] {
         let raw = RawValue::from_string(schema.to_owned()).unwrap();
         let fault = Form::read("m", &raw).unwrap_err();
-        assert!(fault.starts_with("the requestedSchema "), "{schema}: {fault}");
+        assert!(
+            fault.starts_with("the requestedSchema "),
+            "{schema}: {fault}"
+        );
     }
 }
 
@@ -139,7 +155,10 @@ fn the_options_that_would_answer_it_are_named() {
     let one = form(&json!({"type": "object", "properties": {"go on": {"type": "boolean"}}}));
     assert_eq!(one.options(), "--answer 'go on=true'");
     let none = form(&json!({"type": "object", "properties": {}}));
-    assert_eq!((none.options().as_str(), none.table().as_str()), ("--accept", ""));
+    assert_eq!(
+        (none.options().as_str(), none.table().as_str()),
+        ("--accept", "")
+    );
     assert_eq!(none.complete(&Map::new()), Ok(Map::new()));
 }
 
