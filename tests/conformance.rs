@@ -71,8 +71,6 @@ macro_rules! scenarios {
     };
 }
 
-// Of the core scenarios two are missing, elicitation-sep1034-client-defaults and sep-2322-client-request-state: they need a
-// client that answers the server's questions.
 mod earlier {
     use super::passes;
 
@@ -80,6 +78,7 @@ mod earlier {
         initialize "initialize"
         tools_call "tools_call"
         sse_retry "sse-retry"
+        elicitation_defaults "elicitation-sep1034-client-defaults"
         schema_preservation "json-schema-2020-12-preservation"
     }
 }
@@ -90,6 +89,7 @@ mod later {
     scenarios! { "2026-07-28":
         tools_call "tools_call"
         request_metadata "request-metadata"
+        request_state "sep-2322-client-request-state"
         standard_headers "http-standard-headers"
         custom_headers "http-custom-headers"
         invalid_tool_headers "http-invalid-tool-headers"

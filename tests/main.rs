@@ -28,6 +28,7 @@ mod mounting;
 mod opening;
 mod policy;
 mod project;
+mod questions;
 mod reading;
 mod real_servers;
 mod results;

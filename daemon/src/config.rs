@@ -21,6 +21,7 @@ mod node;
 mod policy;
 mod project;
 mod reader;
+mod roots;
 mod words;
 
 use std::collections::BTreeMap;
@@ -112,6 +113,8 @@ pub struct ServerConfig {
     pub share: Share,
     /// What becomes of it when it failed (`restart`).
     pub restart: Restart,
+    /// The directories that it is told of when it asks (`roots`, else those of the file), variables unexpanded.
+    pub roots: Vec<String>,
     /// The line of the entry, counted from 1.
     pub line: u32,
 }

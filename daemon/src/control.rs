@@ -6,6 +6,7 @@ mod approvals;
 mod call;
 pub(crate) mod changes;
 mod connection;
+mod elicitation;
 mod lines;
 mod loads;
 pub(crate) mod methods;

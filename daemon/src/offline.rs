@@ -26,7 +26,7 @@ use crate::journal;
 use crate::mount_table;
 use crate::protocol::{ChangeList, Changes, Description, ListFilter, Listing, Search};
 use crate::run::{Origin, catalog_name, configuration_name, skill_roots};
-use crate::surroundings::Surroundings;
+use crate::surroundings::{Environment, Surroundings};
 
 pub use names::OfflineNames;
 
@@ -71,7 +71,7 @@ impl OfflineShelf {
         // The two have nothing in common but the time they take.
         let (skills, servers) = thread::scope(|scope| {
             let scan = scope.spawn(|| scan(skills, &config));
-            let servers = servers(&config, &cache);
+            let servers = servers(&config, &cache, &surroundings.environment);
             (scan.join().expect("a scan does not panic"), servers)
         });
         let sources = Sources {
@@ -190,7 +190,11 @@ fn scan(given: &[SkillRoot], config: &Config) -> Vec<Arc<Skill>> {
 }
 
 /// Every configured server with what the cache has of it, read on every core: that is most of the time.
-fn servers(config: &Config, cache: &CachedDefinitions) -> Vec<(Arc<Server>, ServerState)> {
+fn servers(
+    config: &Config,
+    cache: &CachedDefinitions,
+    environment: &Environment,
+) -> Vec<(Arc<Server>, ServerState)> {
     let read = |(name, server): &(&ServerName, &ServerConfig)| {
         let path = config.file_of(name);
         let directory = path.parent().unwrap_or(path);
@@ -200,9 +204,12 @@ fn servers(config: &Config, cache: &CachedDefinitions) -> Vec<(Arc<Server>, Serv
         } else {
             Phase::Cold
         };
+        // What can't be resolved here is told by a daemon.
+        let roots = server.roots(name, path, environment).unwrap_or_default();
         let server = Server {
             name: (*name).clone(),
             directory: server.transport.directory(directory),
+            roots,
             definitions: cached.map(|cached| cached.definitions),
         };
         (Arc::new(server), ServerState { phase, stale: None })

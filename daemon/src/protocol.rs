@@ -11,14 +11,14 @@ mod message;
 mod servers;
 mod status;
 
-pub use crate::servers::Progress;
+pub use crate::servers::{Elicited, Progress};
 pub use skills::catalog::EntryKind;
 pub use skills::search::{Answer, Case, Evaluation};
 
 pub use approvals::{
     Always, Approval, ApprovalState, Approvals, Approve, Confirmed, Decided, Deny, ShownArgument,
 };
-pub use calls::{Call, CallReply};
+pub use calls::{Call, CallReply, Elicitation};
 pub use changes::{Change, ChangeKind, ChangeList, ChangedKind, Changes, Net, Revision};
 pub use entries::{
     Describe, Description, Evaluate, ListFilter, ListedEntry, Listing, Load, Loaded, Overview,
@@ -65,6 +65,11 @@ pub mod method {
     /// A request to the caller: [`Approval`](super::Approval) → [`Confirmed`](super::Confirmed). A caller that can't ask anybody
     /// answers with an error.
     pub const CONFIRM: &str = "confirm";
+    /// A request to the caller: [`Elicitation`](super::Elicitation) → [`Elicited`](super::Elicited). A caller that can't ask anybody
+    /// answers with an error.
+    pub const ELICIT: &str = "elicit";
+    /// A notification to the caller, without parameters: the answer to what it was asked last is not waited for any more.
+    pub const WITHDRAWN: &str = "withdrawn";
     /// A notification to the caller: [`Progress`](super::Progress).
     pub const PROGRESS: &str = "progress";
     /// [`Nothing`](super::Nothing) → [`ServerReports`](super::ServerReports).

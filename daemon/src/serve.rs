@@ -14,6 +14,7 @@ mod results;
 mod running;
 mod searching;
 mod tools;
+mod unanswered;
 mod writer;
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! rmcp lives below this module and nowhere else.
 
+mod asking;
 mod calling;
 mod connection;
 mod envelope;
@@ -10,11 +11,13 @@ mod far_end;
 mod handle;
 mod history;
 mod http;
+mod input;
 mod instances;
 mod launcher;
 mod lines;
 mod listing;
 mod member;
+mod questions;
 mod report;
 mod server_log;
 mod supervisor;
@@ -40,6 +43,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+pub use self::asking::{Elicited, Inquiry};
 use self::http::SharedClient;
 use self::launcher::{GuardLauncher, Launcher};
 use self::member::{Member, Shared, stop_all};
@@ -66,6 +70,8 @@ pub struct CallOptions {
     pub cancelled: CancellationToken,
     /// Where progress goes.
     pub progress: Option<mpsc::UnboundedSender<Progress>>,
+    /// Where what the server asks goes; without it nobody is asked.
+    pub questions: Option<mpsc::UnboundedSender<Inquiry>>,
     /// Who calls; empty when nobody knows.
     pub session: String,
 }

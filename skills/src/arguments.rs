@@ -15,6 +15,7 @@
 //! words become texts (`texts`) and those a value (`value`).
 
 mod flags;
+pub mod form;
 mod json;
 pub mod nearest;
 mod number;

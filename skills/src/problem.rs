@@ -158,6 +158,14 @@ impl Problem {
         self
     }
 
+    /// It with its hint, on a line of its own.
+    pub fn told(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{self}\n{hint}"),
+            None => self.to_string(),
+        }
+    }
+
     /// Adds what to do about it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -15,6 +15,8 @@ pub struct Server {
     pub name: ServerName,
     /// The working directory it is started in; `None` for one that is reached over HTTP.
     pub directory: Option<PathBuf>,
+    /// The directories that it is told of when it asks for the client's roots.
+    pub roots: Vec<PathBuf>,
     /// What it said of itself; `None` while its definitions are not known yet.
     pub definitions: Option<Arc<Definitions>>,
 }

@@ -48,9 +48,9 @@ class Shelf:
         files = sorted((self.tree / ".schemas" / SERVER).glob("*.json"))
         return {tool["name"]: tool for tool in (json.loads(file.read_text()) for file in files)}
 
-    def call(self, tool, arguments):
+    def call(self, tool, arguments, *options):
         given = json.dumps(arguments)
-        return self.must("call", "--config", str(self.config), "--args", given, f"{SERVER}/{tool}")
+        return self.must("call", "--config", str(self.config), *options, "--args", given, f"{SERVER}/{tool}")
 
 
 def initialize(shelf):
@@ -63,6 +63,16 @@ def tools_call(shelf):
 
 def sse_retry(shelf):
     shelf.call("test_reconnection", {})
+
+
+def elicitation_defaults(shelf):
+    shelf.call("test_client_elicitation_defaults", {}, "--accept")
+
+
+def request_state(shelf):
+    for tool in ("test_mrtr_echo_state", "test_mrtr_unrelated", "test_mrtr_no_state", "test_mrtr_no_result_type"):
+        options = ["--answer", "confirmed=true"] if tool in ("test_mrtr_echo_state", "test_mrtr_no_state") else []
+        shelf.call(tool, {}, *options)
 
 
 def standard_headers(shelf):
@@ -100,6 +110,8 @@ SCENARIOS = {
     "initialize": initialize,
     "tools_call": tools_call,
     "sse-retry": sse_retry,
+    "elicitation-sep1034-client-defaults": elicitation_defaults,
+    "sep-2322-client-request-state": request_state,
     "request-metadata": initialize,
     "http-standard-headers": standard_headers,
     "http-custom-headers": custom_headers,

@@ -1,7 +1,9 @@
 //! `shelf call`.
 
+mod answers;
 mod content;
 mod each;
+mod elicitation;
 mod failure;
 mod files;
 mod input;
@@ -13,6 +15,7 @@ mod sources;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
@@ -29,6 +32,7 @@ use crate::error::{CommandError, CommandResult, usage};
 use crate::selection::{Which, target};
 use crate::ui::Ui;
 use crate::{interrupt, on_demand};
+use answers::Answers;
 use content::Content;
 use each::Each;
 use limit::{Limit, MaxOutput};
@@ -43,6 +47,9 @@ use sources::Sources;
 ///
 /// Where no shelf runs, one is started for the configuration in use. It is mounted nowhere and ends when it has been idle.
 ///
+/// What a server asks while its tool runs is asked on the terminal, or answered with --answer; else the server is told that nobody answers,
+/// and standard error says what it asked.
+///
 /// Standard output is only the result: text blocks as they are. An error of the tool goes to standard error, with exit code 1. Images, audio and
 /// blobs are written to files, whose paths go to standard error, and which are kept for a week.
 #[derive(Args, Debug)]
@@ -51,6 +58,7 @@ use sources::Sources;
     after_help = "Example:\n  \
         shelf call everything/echo --message hello\n  \
         shelf call --timeout 30s --args '{\"a\": 1, \"b\": 2}' everything/get-sum\n  \
+        shelf call --answer name=Ada --answer color=red everything/trigger-elicitation-request\n  \
         shelf call --each rows.jsonl --parallel 4 --data everything/get-sum --b 2\n  \
         shelf call everything/echo --help"
 )]
@@ -69,6 +77,16 @@ pub(crate) struct Arguments {
     /// With --each, have so many calls under way at a time
     #[arg(long, value_name = "N", requires = "each", value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: Option<u16>,
+
+    /// Answer a field of a form that the server may ask to have filled in; one of several values is given several times
+    ///
+    /// A form of which a field is answered so is sent, with the defaults of its other fields; on a terminal those are asked.
+    #[arg(long = "answer", value_name = "NAME=VALUE")]
+    answers: Vec<String>,
+
+    /// Accept every form that the server asks to have filled in, with the defaults of its fields where there is no --answer
+    #[arg(long)]
+    accept: bool,
 
     /// Say which required arguments were left out and filled with their defaults
     #[arg(long)]
@@ -163,6 +181,7 @@ fn perform(
     };
     let reading = milliseconds(started.elapsed());
     let limit = Limit::chosen(arguments.max_output, environment, results(environment))?;
+    let answers = Arc::new(Answers::read(&arguments.answers, arguments.accept)?);
     let interrupt = interrupt::catch()?;
     let (which, path) = (&arguments.which, target.path.as_deref());
     let patience = arguments.timeout.map_or(ANSWER, |limit| limit.min(ANSWER));
@@ -203,10 +222,13 @@ fn perform(
             parallel: arguments.parallel.map_or(1, usize::from),
             data: arguments.data,
             verbose: arguments.verbose,
+            answers: Arc::clone(&answers),
         };
         let first = connected.take().expect("the connection was just made");
         let connect = || which.connect_within(environment, path, patience);
-        return each::run(&each, first, &connect, interrupt, ui);
+        let done = each::run(&each, first, &connect, interrupt, ui);
+        answers.tell_unused(ui);
+        return done;
     }
     let format = match &arguments.out {
         _ if arguments.json => output::Format::Json,
@@ -218,8 +240,11 @@ fn perform(
         place.check(ui.out_is_terminal())?;
     }
     let mut on_progress = |progress| ui.progress(&output::progress(&progress));
-    let mut on_question = |question: &Question<'_>| question::answer(question, &interrupt, ui);
-    let reply = client.call_asking(&call, Some(&interrupt), &mut on_progress, &mut on_question)?;
+    let mut on_question =
+        |question: &Question<'_>| question::answer(question, &answers, &interrupt, ui);
+    let reply = client.call_asking(&call, Some(&interrupt), &mut on_progress, &mut on_question);
+    answers.tell_unused(ui);
+    let reply = reply?;
     if arguments.verbose {
         for (name, value) in &reply.filled {
             ui.note(&format!(

@@ -25,7 +25,7 @@ impl Client {
         self.call_asking(call, interrupt, on_progress, &mut nobody)
     }
 
-    /// Calls a tool; `on_question` answers what the daemon asks before it makes the call.
+    /// Calls a tool; `on_question` answers what the daemon asks before it makes the call, and what the server asks meanwhile.
     ///
     /// # Errors
     /// What the daemon answers, or that it does not.

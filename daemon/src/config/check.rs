@@ -14,7 +14,10 @@ impl Config {
         let path = self.path.as_deref().unwrap_or(Path::new(""));
         let servers = self.servers.iter().filter(|(_, server)| !server.disabled);
         let unresolved = servers.filter_map(|(name, server)| {
-            let problem = server.access(name, self.file_of(name), environment).err()?;
+            let path = self.file_of(name);
+            let access = server.access(name, path, environment).map(drop);
+            let roots = || server.roots(name, path, environment).map(drop);
+            let problem = access.and_then(|()| roots()).err()?;
             // What can't be used at all is among the problems.
             let is_known = self
                 .problems
@@ -31,6 +34,7 @@ impl Config {
             Problem::new(ProblemKind::Configuration, message).at_file(path, None)
         });
         let mut warnings: Vec<_> = unresolved.chain(absent).collect();
+        warnings.extend(self.absent_roots(environment));
         warnings.sort_by(|a, b| a.location.cmp(&b.location));
         warnings
     }

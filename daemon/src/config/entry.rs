@@ -10,7 +10,7 @@ use super::life::{Restart, Share};
 use super::node::{Fault, Node};
 use super::reader::unknown_key;
 use super::{
-    IDLE, START_TIMEOUT, ServerConfig, StdioConfig, TIMEOUT, Transport, duration, expansion,
+    IDLE, START_TIMEOUT, ServerConfig, StdioConfig, TIMEOUT, Transport, duration, expansion, roots,
 };
 
 /// Whether an entry is switched off, however faulty the rest of it may be.
@@ -29,7 +29,7 @@ pub(super) fn is_disabled(node: Node<'_>) -> bool {
 const WAY: [&str; 5] = ["command", "url", "serverUrl", "httpUrl", "type"];
 
 /// The keys of a server.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "command",
     "args",
     "env",
@@ -44,6 +44,7 @@ const KEYS: [&str; 15] = [
     "idle",
     "share",
     "restart",
+    "roots",
     "policy",
 ];
 
@@ -66,7 +67,7 @@ struct Entry<'a> {
 }
 
 /// Reads one server; what is odd but leaves it usable is a warning. Where a file is not of our own format, unknown keys are the
-/// business of other clients.
+/// business of other clients. `roots` are those of a server that has none of its own.
 ///
 /// # Errors
 /// Every fault of the server, at least one, with what is odd besides.
@@ -74,12 +75,16 @@ pub(super) fn read(
     name: &ServerName,
     node: Node<'_>,
     own_format: bool,
+    roots: &[String],
 ) -> Result<(ServerConfig, Vec<Fault>), Vec<Fault>> {
     let line = node.line();
     let mut entry = Entry {
         name,
         own_format,
-        config: ServerConfig::new(Transport::Stdio(StdioConfig::default()), line),
+        config: ServerConfig {
+            roots: roots.to_vec(),
+            ..ServerConfig::new(Transport::Stdio(StdioConfig::default()), line)
+        },
         stdio: StdioConfig::default(),
         command: None,
         url: None,
@@ -173,6 +178,10 @@ impl Entry<'_> {
             },
             "restart" => match Restart::read(value, &what) {
                 Ok(restart) => self.config.restart = restart,
+                Err(fault) => refuse(fault, self.own_format, &mut self.warnings)?,
+            },
+            "roots" => match roots::read(value, &what) {
+                Ok(roots) => self.config.roots = roots,
                 Err(fault) => refuse(fault, self.own_format, &mut self.warnings)?,
             },
             // Read by itself: it is no setting of the server.
@@ -403,6 +412,7 @@ impl ServerConfig {
             idle: Some(IDLE),
             share: Share::default(),
             restart: Restart::default(),
+            roots: Vec::new(),
             line,
         }
     }

@@ -8,13 +8,14 @@ use skills::entry_id::ServerName;
 use skills::problem::Problem;
 
 use super::node::{Fault, Node};
-use super::{Config, ServerConfig, Transport, entry, jsonc, node, policy, words};
+use super::{Config, ServerConfig, Transport, entry, jsonc, node, policy, roots, words};
 use crate::access_log::Queries;
 
 /// The keys of a whole file.
-const SECTIONS: [&str; 10] = [
+const SECTIONS: [&str; 11] = [
     "servers",
     "mcpServers",
+    "roots",
     "skills",
     "discovery",
     "index",
@@ -53,6 +54,7 @@ fn read_as(path: &Path, source: &str, whose: Whose) -> Result<Config, Fault> {
         whose,
         config: Config::default(),
         first_lines: BTreeMap::new(),
+        roots: Vec::new(),
     };
     if is_toml {
         let root = node::parse_toml(source)?;
@@ -72,6 +74,8 @@ struct Reader<'a> {
     config: Config,
     /// Where each server was first configured.
     first_lines: BTreeMap<ServerName, u32>,
+    /// Those of every server that has none of its own.
+    roots: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -79,7 +83,14 @@ impl Reader<'_> {
         let mut known = false;
         let mut has_policy = false;
         let entries = root.entries("the file")?.into_iter();
-        for (key, value) in entries.filter(|(_, value)| !value.is_null()) {
+        let entries: Vec<_> = entries.filter(|(_, value)| !value.is_null()).collect();
+        // Before the servers, which may stand above them. A project's count no more than its other settings.
+        let is_roots = |key: &str| key == "roots" && self.whose == Whose::User;
+        let roots: Vec<_> = entries.iter().filter(|(key, _)| is_roots(key)).collect();
+        for (_, value) in roots {
+            self.default_roots(*value, own_format);
+        }
+        for (key, value) in entries {
             known |= SECTIONS.contains(&&*key);
             let done = match key.as_str() {
                 "servers" | "mcpServers" => self.servers(&key, value, own_format),
@@ -93,6 +104,7 @@ impl Reader<'_> {
                     }
                     Err(fault)
                 }
+                "roots" => Ok(()),
                 "skills" => self.skills(value),
                 "discovery" => self.discovery(value),
                 "index" => self.index(value),
@@ -176,7 +188,7 @@ impl Reader<'_> {
         let mut faults = Vec::new();
         policy::of_server(name, node, self.path, &mut self.config.policy, &mut faults);
         faults.into_iter().for_each(|fault| self.note(Err(fault)));
-        match entry::read(name, node, own_format) {
+        match entry::read(name, node, own_format, &self.roots) {
             Ok((config, warnings)) => {
                 for warning in warnings {
                     self.note(Err(warning));
@@ -184,6 +196,15 @@ impl Reader<'_> {
                 ServerConfig { disabled, ..config }
             }
             Err(faults) => self.invalid(faults, node.line(), disabled),
+        }
+    }
+
+    fn default_roots(&mut self, node: Node<'_>, own_format: bool) {
+        match roots::read(node, "`roots`") {
+            Ok(roots) => self.roots = roots,
+            // Of another client's file it may be anything.
+            Err(fault) if own_format => self.note(Err(fault)),
+            Err(_) => {}
         }
     }
 

@@ -7,6 +7,7 @@ mod endpoint;
 mod faults;
 mod launch;
 mod life;
+mod roots;
 mod words;
 
 fn load(file_name: &str, source: &str) -> Result<Config, Problem> {

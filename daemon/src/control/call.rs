@@ -12,6 +12,7 @@ use skills::tool::Tool;
 use tokio::sync::mpsc;
 
 use super::connection::Request;
+use super::elicitation::{Inquiries, with_unanswered};
 use super::{Context, methods};
 use crate::access_log::Event;
 use crate::gate;
@@ -56,6 +57,7 @@ pub(super) async fn call(
         result,
         filled,
         unchecked,
+        unanswered,
     } = outcome?;
     // An error need not have the form of a result.
     let doubts = if result.is_error {
@@ -71,6 +73,7 @@ pub(super) async fn call(
         filled,
         unchecked,
         warnings: warnings.into_iter().collect(),
+        unanswered,
         state_lost: result.state_lost,
     })
 }
@@ -84,6 +87,8 @@ struct Answered {
     filled: Map<String, Value>,
     /// Why the arguments were not checked before.
     unchecked: Option<Problem>,
+    /// What the server asked in vain.
+    unanswered: Vec<Problem>,
 }
 
 /// What became of a call that the end of the daemon cut off: its caller interrupted nothing, and no server failed.
@@ -132,12 +137,14 @@ async fn attempt(
     let limit = asked.timeout_ms.map(Duration::from_millis);
     context.permit(&call, request, limit).await?;
     let (progress, received) = mpsc::unbounded_channel();
+    let (questions, mut inquiries) = Inquiries::of(&call, request);
     let options = CallOptions {
         // One limit for both waits, since the client waits hardly longer than that. In whole seconds: people take some to answer.
         timeout: limit
             .map(|limit| limit.saturating_sub(Duration::from_secs(started.elapsed().as_secs()))),
         cancelled: request.cancelled.clone(),
         progress: Some(progress),
+        questions: Some(questions),
         session: request.caller.session.clone(),
     };
     let result = {
@@ -146,22 +153,32 @@ async fn attempt(
             .servers
             .call(&server.name, &tool.name, arguments, options);
         tokio::pin!(running);
+        let passing_on = async {
+            tokio::join!(pass_on(received, &request.progress), inquiries.pass_on());
+        };
         tokio::select! {
             result = &mut running => result,
-            // Ends when the servers let go of their end of the channel, which need not be the end of the call.
-            () = pass_on(received, &request.progress) => running.await,
+            // Ends when the servers let go of their ends of the channels, which need not be the end of the call.
+            () = passing_on => running.await,
         }
     };
-    match (result, unchecked) {
-        (Ok(result), unchecked) => Ok(Answered {
+    let unanswered = inquiries.into_unanswered();
+    match result {
+        Ok(result) => Ok(Answered {
             server,
             tool,
             result,
             filled,
             unchecked,
+            unanswered,
         }),
-        (Err(problem), None) => Err(problem),
-        (Err(problem), Some(unchecked)) => Err(with_doubt(problem, &unchecked)),
+        Err(problem) => {
+            let problem = match &unchecked {
+                Some(unchecked) => with_doubt(problem, unchecked),
+                None => problem,
+            };
+            Err(with_unanswered(problem, unanswered))
+        }
     }
 }
 
@@ -187,9 +204,10 @@ fn callable(id: &EntryId, entry: Entry) -> Result<(Arc<Server>, Arc<Tool>), Prob
     match entry {
         Entry::Tool { server, tool } if tool.requires_task => Err(Problem::new(
             ProblemKind::Usage,
-            "the tool runs only as a task, which is not supported yet",
+            "the tool runs only as a task (`taskSupport` is \"required\"), and shelf can't follow tasks",
         )
-        .at_server(server.name.as_str(), Some(&tool.name))),
+        .at_server(server.name.as_str(), Some(&tool.name))
+        .hint("nothing was sent; use a client that knows tasks, or another tool of the server")),
         Entry::Tool { server, tool } => Ok((server, tool)),
         Entry::Skill(_) => Err(Problem::new(
             ProblemKind::Usage,

@@ -210,6 +210,7 @@ impl<S: Service> Connection<S> {
     ) -> io::Result<Outcome> {
         let mut open = true;
         loop {
+            let is_asked = desk.is_open();
             tokio::select! {
                 outcome = &mut *running => return Ok(outcome.unwrap_or_else(|e| {
                     let problem = Problem::new(
@@ -218,7 +219,7 @@ impl<S: Service> Connection<S> {
                     );
                     Err(problem.into())
                 })),
-                Some(progress) = reported.recv() => self.report(&progress).await?,
+                Some(progress) = reported.recv(), if !is_asked => self.report(&progress).await?,
                 Some(question) = desk.next() => send(&mut self.writer, &question).await?,
                 line = self.lines.next(), if open => {
                     if let Some(line) = line? {

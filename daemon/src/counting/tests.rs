@@ -28,6 +28,7 @@ fn server(tools: usize) -> Arc<Server> {
     };
     Arc::new(Server {
         directory: Some(PathBuf::from("/srv")),
+        roots: Vec::new(),
         definitions: Some(Arc::new(Definitions {
             tools: (0..tools).map(tool).collect(),
             ..Definitions::default()

@@ -115,6 +115,7 @@ fn server(name: &str, tools: &[(&str, &str)]) -> Arc<Server> {
     Arc::new(Server {
         name: name.clone(),
         directory: Some(PathBuf::new()),
+        roots: Vec::new(),
         definitions: Some(Arc::new(definitions)),
     })
 }

@@ -36,7 +36,23 @@ pub struct CallReply {
     /// What is wrong with the result, beside what the tool says itself: it does not fit its schema.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Problem>,
+    /// What the server asked while the tool ran, and did not get; the hint says how it can be answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unanswered: Vec<Problem>,
     /// Why what this session did at the server before is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_lost: Option<String>,
+}
+
+/// What a server asks while its tool runs: the parameters of `elicit`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Elicitation {
+    /// The tool that was called.
+    pub entry: EntryId,
+    /// The server's configured name.
+    pub server: String,
+    /// What the server says; the words of a stranger.
+    pub message: String,
+    /// The schema of the answer, which [`skills::arguments::form::Form`] reads.
+    pub schema: Box<RawValue>,
 }

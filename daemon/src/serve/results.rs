@@ -32,11 +32,7 @@ impl Form {
 
     /// A problem as a result: what was wrong and what to do about it.
     pub(super) fn problem(&self, problem: &Problem) -> String {
-        let said = match &problem.hint {
-            Some(hint) => format!("{problem}\n{hint}"),
-            None => problem.to_string(),
-        };
-        self.text(&said, true)
+        self.text(&problem.told(), true)
     }
 
     /// The result of a tool as its server sent it, but for what [`Form::completed`] adds.

@@ -1,4 +1,5 @@
-//! The life of one call: a lease of the connection, the request, and what became of it. It is never sent twice.
+//! The life of one call: a lease of the connection, the request, and what became of it. It is never sent twice: only a server that
+//! wants to know more first gets it again, with that.
 
 use std::time::Duration;
 
@@ -8,15 +9,18 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use skills::entry_id::ServerName;
 use skills::problem::{Problem, ProblemKind};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::asking::Asker;
 use super::connection::RequestError;
 use super::handle::Handle;
+use super::input::{Inputs, MAX_ROUNDS, Wanted};
+use super::questions::Addressee;
 use super::supervisor::{Lease, Message, Settings};
 use super::ticket::Ticket;
-use super::{CallOptions, CallResult, deadline, failure};
+use super::{CallOptions, CallResult, Progress, deadline, failure};
 
 /// How often a call that was not sent is tried: a server may have ended unseen while it was idle.
 const TRIES: usize = 2;
@@ -37,6 +41,25 @@ pub(super) struct Call {
     pub(super) ending: CancellationToken,
 }
 
+/// For how long, and for whom.
+struct Terms<'a> {
+    limit: Duration,
+    /// When the whole of it has to be over, where whoever calls limits that.
+    whole: Option<Instant>,
+    /// When its server has to have answered, from when it was sent first.
+    ends: Option<Instant>,
+    progress: Option<mpsc::UnboundedSender<Progress>>,
+    asker: Option<Asker>,
+    cancelled: &'a CancellationToken,
+}
+
+/// What a server answered.
+enum Answered {
+    Done(CallResult),
+    /// It wants to know more first.
+    Asks(Wanted),
+}
+
 impl Call {
     /// Runs the call; when the returned future is dropped, it is cancelled at the server too.
     pub(super) async fn run_to_end(self, options: CallOptions) -> Result<CallResult, Problem> {
@@ -54,41 +77,116 @@ impl Call {
         options: CallOptions,
         cancelled: &CancellationToken,
     ) -> Result<CallResult, Problem> {
-        let whole_deadline = options.timeout.map(deadline);
-        let limit = options.timeout.unwrap_or(self.settings.timeout);
-        for _ in 0..TRIES {
-            let lease = self.acquire(limit, whole_deadline, cancelled).await?;
-            let deadline = whole_deadline.unwrap_or_else(|| deadline(limit));
-            let ticket = Ticket::new(options.progress.clone());
-            let reply = lease
-                .connection
-                .request(self.request(), ticket, deadline, cancelled)
-                .await;
-            if matches!(reply, Err(RequestError::NotSent)) {
-                continue;
-            }
-            let history = &self.handle.history;
-            let state_lost = history
-                .lost(&self.session, lease.start)
-                .map(|end| format!("the server was restarted since this session called it last, its earlier state is gone: {end}"));
-            history.called(&self.session, lease.start);
-            let outcome = match reply {
+        let whole = options.timeout.map(deadline);
+        let mut terms = Terms {
+            limit: options.timeout.unwrap_or(self.settings.timeout),
+            whole,
+            ends: whole,
+            progress: options.progress,
+            // A limit on the server's time alone is none on that of whoever is asked.
+            asker: options.questions.map(|to| Asker::new(to, whole.is_none())),
+            cancelled,
+        };
+        let mut state_lost = None;
+        let mut inputs = Inputs::default();
+        let mut rounds = 0;
+        let outcome = loop {
+            let (lease, reply) = self.exchange(&mut terms, &inputs).await?;
+            state_lost = state_lost.or_else(|| self.state_lost(&lease));
+            let answered = match reply {
                 Ok(raw) => self.result(raw),
-                Err(RequestError::TimedOut) => Err(self.timed_out(limit)),
+                Err(RequestError::TimedOut) => Err(self.timed_out(terms.limit)),
                 Err(RequestError::BrokeOff(_)) if self.stopping.is_cancelled() => {
                     Err(self.stopped())
                 }
                 Err(error) => Err(self.failed(error)),
             };
-            return match outcome {
-                Ok(result) => Ok(CallResult {
-                    state_lost,
-                    ..result
-                }),
-                Err(problem) => Err(state_lost.into_iter().fold(problem, with_hint)),
-            };
+            match answered {
+                Ok(Answered::Done(result)) => break Ok(result),
+                Ok(Answered::Asks(wanted)) if rounds < MAX_ROUNDS => {
+                    rounds += 1;
+                    match self.inputs(&lease, &terms, wanted).await {
+                        Ok(wanted) => inputs = wanted,
+                        Err(problem) => break Err(problem),
+                    }
+                }
+                Ok(Answered::Asks(_)) => {
+                    let message =
+                        format!("the tool asks for further input for the {rounds}th time");
+                    break Err(self.at_tool(&message));
+                }
+                Err(problem) => break Err(problem),
+            }
+        };
+        match outcome {
+            Ok(result) => Ok(CallResult {
+                state_lost,
+                ..result
+            }),
+            Err(problem) => Err(state_lost.into_iter().fold(problem, with_hint)),
+        }
+    }
+
+    /// Sends it once, and waits for the reply.
+    async fn exchange(
+        &self,
+        terms: &mut Terms<'_>,
+        inputs: &Inputs,
+    ) -> Result<(Lease, Result<Box<RawValue>, RequestError>), Problem> {
+        for _ in 0..TRIES {
+            let lease = self
+                .acquire(terms.limit, terms.whole, terms.cancelled)
+                .await?;
+            let ends = *terms.ends.get_or_insert_with(|| deadline(terms.limit));
+            let ticket = Ticket::with_asker(terms.progress.clone(), terms.asker.clone());
+            let request = self.request(inputs);
+            let reply = lease
+                .connection
+                .request(request, ticket, ends, terms.cancelled)
+                .await;
+            if !matches!(reply, Err(RequestError::NotSent)) {
+                return Ok((lease, reply));
+            }
+            // The time of the server that ended is not that of the next.
+            terms.ends = terms.whole;
         }
         Err(self.failed(RequestError::NotSent))
+    }
+
+    /// Takes note of the start of the server that was called, and says why what this session did at the one before is gone.
+    fn state_lost(&self, lease: &Lease) -> Option<String> {
+        let history = &self.handle.history;
+        let state_lost = history
+            .lost(&self.session, lease.start)
+            .map(|end| format!("the server was restarted since this session called it last, its earlier state is gone: {end}"));
+        history.called(&self.session, lease.start);
+        state_lost
+    }
+
+    /// Gets what the server wants to know, within the time that the call has.
+    async fn inputs(
+        &self,
+        lease: &Lease,
+        terms: &Terms<'_>,
+        wanted: Wanted,
+    ) -> Result<Inputs, Problem> {
+        let asker = terms.asker.clone();
+        let to = asker.map_or(Addressee::Nobody, Addressee::Caller);
+        let late = async {
+            match (&terms.asker, terms.ends) {
+                (Some(asker), Some(ends)) => asker.late(ends).await,
+                // Nobody is asked, so that nothing is waited for.
+                _ => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            inputs = wanted.answered(lease.connection.answers(), &to) => {
+                inputs.map_err(|why| self.at_tool(&why))
+            }
+            () = terms.cancelled.cancelled() => Err(failure::interrupted(&self.server, &self.tool)),
+            () = late => Err(self.timed_out(terms.limit)),
+        }
     }
 
     async fn acquire(
@@ -116,13 +214,13 @@ impl Call {
         }
     }
 
-    fn request(&self) -> ClientRequest {
+    fn request(&self, inputs: &Inputs) -> ClientRequest {
         let params =
             CallToolRequestParams::new(self.tool.clone()).with_arguments(self.arguments.clone());
-        ClientRequest::CallToolRequest(CallToolRequest::new(params))
+        ClientRequest::CallToolRequest(CallToolRequest::new(inputs.beside(params)))
     }
 
-    fn result(&self, raw: Box<RawValue>) -> Result<CallResult, Problem> {
+    fn result(&self, raw: Box<RawValue>) -> Result<Answered, Problem> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Outcome<'a> {
@@ -131,27 +229,28 @@ impl Call {
             #[serde(borrow, default)]
             result_type: Option<&'a RawValue>,
         }
-        let at_tool = |message: &str| {
-            failure::server(&self.server, message).at_server(self.server.as_str(), Some(&self.tool))
-        };
         let outcome: Outcome<'_> = serde_json::from_str(raw.get())
-            .map_err(|_| at_tool("the server's result is not an object"))?;
+            .map_err(|_| self.at_tool("the server's result is not an object"))?;
         match outcome.result_type.map(RawValue::get) {
-            Some(r#""input_required""#) => Err(at_tool(
-                "the tool asks for further input, which is not supported yet",
-            )),
-            Some(r#""task""#) => Err(at_tool(
-                "the tool started a task instead of answering, which is not supported yet",
-            )),
+            Some(r#""input_required""#) => Wanted::read(&raw)
+                .map(Answered::Asks)
+                .map_err(|why| self.at_tool(&format!("the tool {why}"))),
+            Some(r#""task""#) => Err(self
+                .at_tool("the tool started a task instead of answering, and shelf can't follow tasks")
+                .hint("the task may well go on: the server's authors can say how its tool is called without one")),
             _ => {
                 let is_error = outcome.is_error.is_some_and(|flag| flag.get() == "true");
-                Ok(CallResult {
+                Ok(Answered::Done(CallResult {
                     raw,
                     is_error,
                     state_lost: None,
-                })
+                }))
             }
         }
+    }
+
+    fn at_tool(&self, message: &str) -> Problem {
+        failure::server(&self.server, message).at_server(self.server.as_str(), Some(&self.tool))
     }
 
     fn failed(&self, error: RequestError) -> Problem {

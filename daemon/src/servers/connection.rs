@@ -6,10 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::RoleClient;
-use rmcp::model::{
-    ClientCapabilities, ClientConfig, ClientRequest, GetExtensions, Implementation,
-    ProtocolVersion, SubscriptionFilter,
-};
+use rmcp::model::{ClientRequest, GetExtensions, ProtocolVersion, SubscriptionFilter};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, Peer, PeerRequestOptions, RequestHandle,
     RunningService, ServiceError, serve_client_with_lifecycle,
@@ -18,12 +15,13 @@ use rmcp::transport::Transport;
 use serde_json::value::RawValue;
 use skills::tool::Tool;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::far_end::{END_LIMIT, Ending, FarEnd};
 use super::http::{self, Session, SharedClient};
 use super::launcher::Launched;
+use super::questions::Answers;
 use super::server_log::ServerLog;
 use super::tap::{MAX_LINE, Tap, tap};
 use super::ticket::{Lost, Reply, ServerError, Ticket};
@@ -35,15 +33,12 @@ const COURTESY_LIMIT: Duration = Duration::from_secs(3);
 /// How long a server may take to confirm a subscription.
 const LISTEN_LIMIT: Duration = Duration::from_secs(10);
 
-/// The capabilities that we declare, as freshness hashes them. None: roots, sampling and elicitation would have to be
-/// served, and the tools of some servers depend on what is declared.
-pub(super) const CAPABILITIES: &str = "{}";
-
 /// A running server.
 #[derive(Debug)]
 pub(super) struct Connection {
     peer: Peer<RoleClient>,
     tap: Tap,
+    answers: Answers,
     /// Of one that is reached over HTTP.
     session: Option<Arc<Session>>,
     era: Era,
@@ -97,6 +92,7 @@ impl Connection {
         launched: Launched,
         era: Option<Era>,
         log: &ServerLog,
+        answers: Answers,
         deadline: Instant,
         cancelled: &CancellationToken,
     ) -> Result<Self, OpenError> {
@@ -112,7 +108,7 @@ impl Connection {
             drained: log.drain(stderr),
         };
         let (tap, transport) = tap(stdout, stdin, log.clone(), MAX_LINE);
-        Self::shake_hands(transport, tap, far_end, era, deadline, cancelled).await
+        Self::shake_hands(transport, tap, answers, far_end, era, deadline, cancelled).await
     }
 
     /// Shakes hands with a server that is reached over HTTP. As with [`Connection::open`], it must not be dropped before it
@@ -122,6 +118,7 @@ impl Connection {
         endpoint: &Endpoint,
         era: Option<Era>,
         log: &ServerLog,
+        answers: Answers,
         deadline: Instant,
         cancelled: &CancellationToken,
     ) -> Result<Self, OpenError> {
@@ -136,7 +133,7 @@ impl Connection {
         })?;
         let far_end = FarEnd::Http(Arc::clone(&session));
         let mut connection =
-            Self::shake_hands(transport, tap, far_end, era, deadline, cancelled).await?;
+            Self::shake_hands(transport, tap, answers, far_end, era, deadline, cancelled).await?;
         connection.session = Some(session);
         Ok(connection)
     }
@@ -144,6 +141,7 @@ impl Connection {
     async fn shake_hands<T>(
         transport: T,
         tap: Tap,
+        answers: Answers,
         far_end: FarEnd,
         era: Option<Era>,
         deadline: Instant,
@@ -152,17 +150,14 @@ impl Connection {
     where
         T: Transport<RoleClient, Error = io::Error> + 'static,
     {
-        let implementation = Implementation::new("toolshelf", env!("CARGO_PKG_VERSION"));
-        let config = ClientConfig::new(ClientCapabilities::default(), implementation)
-            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
-        let handshake = serve_client_with_lifecycle(config, transport, lifecycle(era));
+        let handshake = serve_client_with_lifecycle(answers.clone(), transport, lifecycle(era));
         let failure = tokio::select! {
             biased;
             () = cancelled.cancelled() => Failure::Cancelled,
             served = timeout_at(deadline, handshake) => match served {
                 Ok(Ok(service)) => {
                     let era = tap.last_handshake().unwrap_or(Era::Initialize);
-                    return Ok(Self::watch(service, tap, era, far_end));
+                    return Ok(Self::watch(service, tap, answers, era, far_end));
                 }
                 Ok(Err(error)) => Failure::Handshake(Box::new(error)),
                 Err(_) => Failure::TimedOut,
@@ -173,8 +168,9 @@ impl Connection {
     }
 
     fn watch(
-        service: RunningService<RoleClient, ClientConfig>,
+        service: RunningService<RoleClient, Answers>,
         tap: Tap,
+        answers: Answers,
         era: Era,
         mut far_end: FarEnd,
     ) -> Self {
@@ -182,6 +178,7 @@ impl Connection {
         let connection = Self {
             peer: service.peer().clone(),
             tap,
+            answers,
             session: None,
             era,
             stop: CancellationToken::new(),
@@ -211,6 +208,11 @@ impl Connection {
     /// The era in which it answered.
     pub(super) fn era(&self) -> Era {
         self.era
+    }
+
+    /// What it is answered when it asks.
+    pub(super) fn answers(&self) -> &Answers {
+        &self.answers
     }
 
     /// What it said of itself.
@@ -322,7 +324,7 @@ impl Connection {
                 cancel(handle, "the caller gave up").await;
                 return Err(RequestError::Interrupted);
             }
-            () = sleep_until(deadline) => {
+            () = ticket.late(deadline) => {
                 cancel(handle, "timed out").await;
                 return Err(RequestError::TimedOut);
             }

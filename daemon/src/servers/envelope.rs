@@ -1,5 +1,6 @@
 //! The outermost object of a JSON-RPC message, its parts left as the bytes that were sent.
 
+use rmcp::model::RequestId;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -34,6 +35,16 @@ impl<'a> Envelope<'a> {
     /// Whether it answers a request of ours.
     pub(super) fn is_response(&self) -> bool {
         self.method.is_none()
+    }
+
+    /// Whether it wants an answer of ours.
+    pub(super) fn is_request(&self) -> bool {
+        self.method.is_some() && self.id.is_some()
+    }
+
+    /// The id of a request, as the server chose it.
+    pub(super) fn any_id(&self) -> Option<RequestId> {
+        serde_json::from_str(self.id?.get()).ok()
     }
 
     /// The id as the number that we gave; some servers send it back as a string.

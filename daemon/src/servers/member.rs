@@ -18,7 +18,7 @@ use super::http::SharedClient;
 use super::instances::Instances;
 use super::launcher::Launcher;
 use super::supervisor::{Backoff, Known, Role, Settings, Supervisor};
-use super::{connection, failure};
+use super::{failure, questions};
 use crate::cache::{Cached, DefinitionCache, Freshness};
 use crate::catalog::{SourceUpdate, Updates};
 use crate::config::{Access, Config, ServerConfig, Share};
@@ -54,6 +54,7 @@ pub(super) enum Member {
 /// A server that can be started, and its task.
 pub(super) struct Supervised {
     access: Access,
+    roots: Vec<PathBuf>,
     known: Known,
     freshness: Freshness,
     pub(super) handle: Handle,
@@ -75,13 +76,17 @@ impl Shared {
         before: Option<Member>,
     ) -> Member {
         let path = config.file_of(name);
+        let environment = &self.surroundings.environment;
         let access = if server.disabled {
             Err(failure::server(name, "it is disabled in the configuration"))
         } else {
-            server.access(name, path, &self.surroundings.environment)
+            let access = server.access(name, path, environment);
+            access.and_then(|access| Ok((access, server.roots(name, path, environment)?)))
         };
         match (access, before) {
-            (Ok(access), Some(Member::Supervised(same))) if same.access == access => {
+            (Ok((access, roots)), Some(Member::Supervised(same)))
+                if same.access == access && same.roots == roots =>
+            {
                 same.settings.send_replace(Settings::of(server));
                 Member::Supervised(same)
             }
@@ -124,24 +129,32 @@ impl Shared {
             // The tools of a disabled server are not on the shelf.
             let (phase, stale) = (Phase::Disabled, None);
             let state = ServerState { phase, stale };
-            return self.say(name, directory, None, Vec::new(), state);
+            return self.say(name, (directory, Vec::new()), None, Vec::new(), state);
         }
         let cached = self.last_known(name, before);
         let state = ServerState {
             phase: Phase::Failed(problem.message.clone()),
             stale: cached.as_ref().map(|cached| cached.listed),
         };
-        self.say(name, directory, cached, vec![problem.clone()], state);
+        self.say(
+            name,
+            (directory, Vec::new()),
+            cached,
+            vec![problem.clone()],
+            state,
+        );
     }
 
     fn supervise(
         &self,
         name: &ServerName,
         server: &ServerConfig,
-        access: Access,
+        (access, roots): (Access, Vec<PathBuf>),
         before: Option<Member>,
     ) -> Supervised {
-        let freshness = self.cache.freshness(&access, connection::CAPABILITIES);
+        let freshness = self
+            .cache
+            .freshness(&access, &questions::fingerprint(&roots));
         let cached = self.last_known(name, before.as_ref());
         let stale = cached
             .as_ref()
@@ -156,7 +169,7 @@ impl Shared {
             .map_or_else(Vec::new, |cached| cached.problems.clone());
         self.say(
             name,
-            access.directory().map(Path::to_owned),
+            (access.directory().map(Path::to_owned), roots.clone()),
             cached.clone(),
             problems,
             state.clone(),
@@ -180,6 +193,7 @@ impl Shared {
             role: Role::Listing,
             name: name.clone(),
             access: access.clone(),
+            roots: roots.clone(),
             freshness,
             launcher: Arc::clone(&self.launcher),
             client: Arc::clone(&self.client),
@@ -207,6 +221,7 @@ impl Shared {
         });
         Supervised {
             access,
+            roots,
             known,
             freshness,
             handle,
@@ -228,7 +243,7 @@ impl Shared {
     fn say(
         &self,
         name: &ServerName,
-        directory: Option<PathBuf>,
+        (directory, roots): (Option<PathBuf>, Vec<PathBuf>),
         cached: Option<Cached>,
         problems: Vec<Problem>,
         state: ServerState,
@@ -236,6 +251,7 @@ impl Shared {
         let server = Arc::new(Server {
             name: name.clone(),
             directory,
+            roots,
             definitions: cached.map(|cached| cached.definitions),
         });
         let name = name.clone();

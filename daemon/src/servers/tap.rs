@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetExtensions, GetMeta,
-    JsonRpcError, JsonRpcMessage, JsonRpcResponse, JsonRpcVersion2_0, NumberOrString,
-    ServerJsonRpcMessage, ServerResult,
+    ClientJsonRpcMessage, ClientRequest, CustomRequest, ErrorCode, ErrorData, GetExtensions,
+    GetMeta, JsonRpcError, JsonRpcMessage, JsonRpcResponse, JsonRpcVersion2_0, NumberOrString,
+    ServerJsonRpcMessage, ServerRequest, ServerResult,
 };
 use rmcp::transport::Transport;
 use serde_json::value::RawValue;
@@ -23,6 +23,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::Progress;
 use super::envelope::Envelope;
 use super::lines::{Line, Lines};
+use super::questions::Addressee;
 use super::server_log::ServerLog;
 use super::ticket::{Lost, Reply, ServerError, Ticket, WeakTicket};
 use crate::cache::Era;
@@ -115,7 +116,7 @@ async fn read_lines<R: AsyncRead + Unpin>(
 ) {
     while let Ok(Some(line)) = lines.next().await {
         let messages = match line {
-            Line::Whole(bytes) => tap.take_line(&bytes),
+            Line::Whole(bytes) => tap.take_line(&bytes, None),
             Line::TooLong { id, bytes } => tap.take_long_line(id, bytes).into_iter().collect(),
         };
         for message in messages {
@@ -175,8 +176,8 @@ impl Tap {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what the server sent, one message or several; what rmcp is told of it.
-    pub(super) fn take_line(&self, bytes: &[u8]) -> Vec<ServerJsonRpcMessage> {
+    /// Takes what the server sent, one message or several, maybe on the stream that answers a request; what rmcp is told of it.
+    pub(super) fn take_line(&self, bytes: &[u8], stream: Option<i64>) -> Vec<ServerJsonRpcMessage> {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() {
@@ -196,18 +197,26 @@ impl Tap {
         let mut messages = Vec::new();
         for part in parts {
             match Envelope::parse(part) {
-                Some(envelope) => messages.extend(self.take_message(part, &envelope)),
+                Some(envelope) => messages.extend(self.take_message(part, &envelope, stream)),
                 None => self.0.log.noise(part),
             }
         }
         messages
     }
 
-    fn take_message(&self, text: &str, envelope: &Envelope<'_>) -> Option<ServerJsonRpcMessage> {
+    fn take_message(
+        &self,
+        text: &str,
+        envelope: &Envelope<'_>,
+        stream: Option<i64>,
+    ) -> Option<ServerJsonRpcMessage> {
         if envelope.is_response() {
             return self.take_response(text, envelope);
         }
         match envelope.method.as_deref() {
+            Some(method) if method != "ping" && envelope.is_request() => {
+                return self.take_request(method, envelope, stream);
+            }
             Some("notifications/progress") => {
                 self.take_progress(envelope);
                 return None;
@@ -220,6 +229,41 @@ impl Tap {
             self.0.log.noise(text);
         }
         message
+    }
+
+    /// Takes a request of the server's. rmcp's types lose the order of the fields of a form, and know some forms not at all; so it
+    /// passes through rmcp as it was sent, with whom it is for.
+    fn take_request(
+        &self,
+        method: &str,
+        envelope: &Envelope<'_>,
+        stream: Option<i64>,
+    ) -> Option<ServerJsonRpcMessage> {
+        let id = envelope.any_id()?;
+        let params = envelope.params;
+        let params = params.and_then(|params| serde_json::from_str(params.get()).ok());
+        let mut request = CustomRequest::new(method, params);
+        request.extensions.insert(self.addressee(stream));
+        Some(JsonRpcMessage::request(
+            ServerRequest::CustomRequest(request),
+            id,
+        ))
+    }
+
+    /// Whose call a question belongs to: that of the stream on which it came, else the only one under way.
+    fn addressee(&self, stream: Option<i64>) -> Addressee {
+        let pending = self.pending();
+        let asker = |ticket: &WeakTicket| ticket.upgrade()?.asker().cloned();
+        if let Some(stream) = stream {
+            let asker = pending.tickets.get(&stream).and_then(asker);
+            return asker.map_or(Addressee::Nobody, Addressee::Caller);
+        }
+        let mut askers: Vec<_> = pending.tickets.values().filter_map(asker).collect();
+        match askers.len() {
+            0 => Addressee::Nobody,
+            1 => Addressee::Caller(askers.remove(0)),
+            _ => Addressee::OneOf(askers),
+        }
     }
 
     fn take_response(&self, text: &str, envelope: &Envelope<'_>) -> Option<ServerJsonRpcMessage> {

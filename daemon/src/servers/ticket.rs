@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
 
 use super::Progress;
+use super::asking::Asker;
 
 /// What a server answered, as it was sent.
 #[derive(Debug)]
@@ -120,15 +122,38 @@ struct State {
     sent: AtomicBool,
     reply: Mutex<Option<Reply>>,
     progress: Option<mpsc::UnboundedSender<Progress>>,
+    asker: Option<Asker>,
 }
 
 impl Ticket {
     /// Makes a ticket; progress of its request goes to `progress`.
     pub(super) fn new(progress: Option<mpsc::UnboundedSender<Progress>>) -> Self {
+        Self::with_asker(progress, None)
+    }
+
+    /// The same for a call, whose caller can be asked.
+    pub(super) fn with_asker(
+        progress: Option<mpsc::UnboundedSender<Progress>>,
+        asker: Option<Asker>,
+    ) -> Self {
         Self(Arc::new(State {
             progress,
+            asker,
             ..State::default()
         }))
+    }
+
+    /// The way to whoever made the call.
+    pub(super) fn asker(&self) -> Option<&Asker> {
+        self.0.asker.as_ref()
+    }
+
+    /// Resolves when the time of the request is over.
+    pub(super) async fn late(&self, deadline: Instant) {
+        match self.asker() {
+            Some(asker) => asker.late(deadline).await,
+            None => sleep_until(deadline).await,
+        }
     }
 
     /// The reply, once.

@@ -229,6 +229,18 @@ impl<'a> Schemas<'a> {
         })
     }
 
+    /// The first of the schemas that must hold.
+    pub(super) fn first(&self) -> Option<&'a Value> {
+        self.always.first().copied()
+    }
+
+    /// What the schema says of it for people, under a key such as `title`.
+    pub(super) fn word(&self, key: &str) -> Option<&'a str> {
+        self.always
+            .iter()
+            .find_map(|schema| schema.get(key)?.as_str())
+    }
+
     /// The kinds that it may be of.
     pub(super) fn shape(&self, root: &'a Root) -> Shape<'a> {
         let always = root.shape_of_all(&self.always);

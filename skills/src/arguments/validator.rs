@@ -11,7 +11,7 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, Retrieve, Uri, ValidationError};
 use serde_json::{Map, Value};
 
-use self::faults::Fault;
+pub(super) use self::faults::{Fault, below, of as faults_of};
 pub use self::result::ResultValidator;
 use super::parameters::Parameters;
 use super::schema::Root;
@@ -152,6 +152,15 @@ enum Patterns {
 
 /// Compiles a schema, or says why it can't be used. Never fetches a `$ref` from the network.
 fn compile(root: &Root, patterns: Patterns) -> Result<jsonschema::Validator, String> {
+    build(root, patterns, false)
+}
+
+/// As [`compile`], for a schema whose `format`s are checked, too: that of a form.
+pub(super) fn compile_with_formats(root: &Root) -> Result<jsonschema::Validator, String> {
+    build(root, Patterns::All, true)
+}
+
+fn build(root: &Root, patterns: Patterns, formats: bool) -> Result<jsonschema::Validator, String> {
     if let Some(fault) = root.fault() {
         return Err(format!("can't be read: {fault}"));
     }
@@ -160,7 +169,7 @@ fn compile(root: &Root, patterns: Patterns) -> Result<jsonschema::Validator, Str
     }
     let options = jsonschema::options()
         .with_retriever(NeverFetch)
-        .should_validate_formats(false);
+        .should_validate_formats(formats);
     let options = match patterns {
         Patterns::All => options,
         Patterns::Linear => options.with_pattern_options(PatternOptions::regex()),

@@ -32,7 +32,11 @@ pub(super) fn of_texts<'a>(
 ///
 /// # Errors
 /// As [`of_texts`].
-fn from_texts<'a>(root: &'a Root, shape: &Shape<'a>, texts: &[&str]) -> Result<Value, String> {
+pub(super) fn from_texts<'a>(
+    root: &'a Root,
+    shape: &Shape<'a>,
+    texts: &[&str],
+) -> Result<Value, String> {
     let array = shape
         .iter()
         .flatten()

@@ -55,6 +55,7 @@ pub(crate) fn server(name: &str, tools: Option<Vec<Arc<Tool>>>) -> Arc<Server> {
     Arc::new(Server {
         name: ServerName::new(name),
         directory: Some(PathBuf::from("/srv")),
+        roots: Vec::new(),
         definitions: tools.map(known).map(Arc::new),
     })
 }

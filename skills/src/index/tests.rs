@@ -103,11 +103,12 @@ fn instructions_keep_their_lines_and_lose_what_is_hidden() {
     let text = server(&Server {
         name: ServerName::new("x\u{1b}"),
         directory: Some(PathBuf::from("/srv/x")),
+        roots: vec![PathBuf::from("/srv/x"), PathBuf::from("/srv/y\n")],
         definitions: Some(known.into()),
     });
     assert_eq!(
         text,
-        "# x\n\nTitle: A B\nWorking directory: /srv/x\n\nOne\n  two red\n"
+        "# x\n\nTitle: A B\nWorking directory: /srv/x\nRoot: /srv/x\nRoot: /srv/y\n\nOne\n  two red\n"
     );
 }
 

@@ -21,13 +21,16 @@ Reading calls nothing. Names are exact; nothing is corrected.
 /// SERVER.md: what a server says of itself, and where it is started or how it is reached.
 pub(crate) fn server(server: &Server) -> String {
     let name = one_line(server.name.as_str());
-    let place = match &server.directory {
+    let mut place = match &server.directory {
         Some(directory) => format!(
             "Working directory: {}\n",
             one_line(&directory.to_string_lossy())
         ),
         None => "Reached over HTTP\n".to_owned(),
     };
+    for root in &server.roots {
+        place.push_str(&format!("Root: {}\n", one_line(&root.to_string_lossy())));
+    }
     let Some(known) = &server.definitions else {
         return format!("# {name}\n\nNot known yet, see STATUS.\n{place}");
     };

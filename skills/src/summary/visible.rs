@@ -1,4 +1,20 @@
-//! What of a text can be seen: terminal escapes and invisible characters removed, line breaks unified.
+//! What of a text can be seen: terminal escapes and invisible characters removed, line breaks unified; or spelt out.
+
+use std::fmt::Write as _;
+
+/// Spells out what can't be seen, or turns the direction of what can, as `\u{202e}`: nothing in it deceives the eye. Line breaks are
+/// spelt out, too. In a value, which is JSON, a backslash that was written is doubled, so that nobody can write what looks like this.
+pub fn spelt_out(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_invisible(character) {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
 
 use std::fmt::Write as _;
 

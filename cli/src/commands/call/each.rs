@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use daemon::client::Client;
-use daemon::protocol::{Call, CallReply};
+use daemon::client::{Asking, Client, Question};
+use daemon::protocol::{Call, CallReply, method};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -17,7 +17,9 @@ use serde_json::{Map, Value};
 use skills::arguments::parse_json;
 use skills::problem::{Problem, ProblemKind};
 
+use super::answers::Answers;
 use super::content::Content;
+use super::elicitation;
 use super::lines::{self, Line};
 use super::output;
 use crate::error::{CommandError, CommandResult};
@@ -38,6 +40,8 @@ pub(super) struct Each<'a> {
     pub(super) data: bool,
     /// Whether it is told which defaults were filled in.
     pub(super) verbose: bool,
+    /// What each of them answers; nobody is asked beside others.
+    pub(super) answers: Arc<Answers>,
 }
 
 /// What happens while the calls run.
@@ -108,7 +112,9 @@ pub(super) fn run(
             });
             match ready {
                 Ok((call, client)) => {
-                    start(number, call, client, Arc::clone(&interrupt), to.clone());
+                    let answers = Arc::clone(&each.answers);
+                    let interrupt = Arc::clone(&interrupt);
+                    start(number, call, client, answers, interrupt, to.clone());
                     running += 1;
                 }
                 Err(problem) => {
@@ -222,11 +228,16 @@ fn start(
     number: usize,
     call: Call,
     mut client: Client,
+    answers: Arc<Answers>,
     interrupt: Arc<OwnedFd>,
     to: Sender<Event>,
 ) {
     thread::spawn(move || {
-        let outcome = client.call(&call, Some(&interrupt), &mut |_| {});
+        let mut on_question = |question: &Question<'_>| match question.method {
+            method::ELICIT => elicitation::answer(question, &answers, None),
+            _ => Asking::Unable,
+        };
+        let outcome = client.call_asking(&call, Some(&interrupt), &mut |_| {}, &mut on_question);
         let is_usable = match &outcome {
             Ok(_) => true,
             Err(problem) => matches!(

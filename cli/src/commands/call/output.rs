@@ -52,6 +52,7 @@ pub(super) fn warnings(reply: &CallReply) -> Vec<String> {
     let unchecked = unchecked.map(|problem| format!("the arguments were not checked: {problem}"));
     unchecked
         .chain(reply.warnings.iter().map(Problem::to_string))
+        .chain(reply.unanswered.iter().map(Problem::told))
         .chain(reply.state_lost.clone())
         .collect()
 }
@@ -282,6 +283,7 @@ mod tests {
             filled: serde_json::Map::new(),
             unchecked: None,
             warnings: Vec::new(),
+            unanswered: Vec::new(),
             state_lost: None,
         };
         Content::read(&reply).unwrap()

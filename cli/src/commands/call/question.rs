@@ -1,21 +1,35 @@
 //! The questions that a daemon asks while a call waits: put to whoever sits at the terminal.
 //!
-//! All but a clear yes is a no.
+//! To whether a call may be made, all but a clear yes is a no.
 
 use std::os::fd::OwnedFd;
 
 use daemon::client::{Asking, Question};
 use daemon::protocol::{Approval, Confirmed, method};
 
+use super::answers::Answers;
+use super::elicitation;
 use crate::commands::approvals;
 use crate::terminal::{self, Answer};
 use crate::ui::Ui;
 
-/// Answers a question, if somebody is there to do it.
-pub(super) fn answer(question: &Question<'_>, interrupt: &OwnedFd, ui: &Ui) -> Asking {
-    if question.method != method::CONFIRM || !terminal::is_attended() {
-        return Asking::Unable;
+/// Answers a question, if it can be answered, or somebody is there to do it.
+pub(super) fn answer(
+    question: &Question<'_>,
+    answers: &Answers,
+    interrupt: &OwnedFd,
+    ui: &Ui,
+) -> Asking {
+    let person = terminal::is_attended().then_some((interrupt, ui));
+    match (question.method, person) {
+        (method::ELICIT, person) => elicitation::answer(question, answers, person),
+        (method::CONFIRM, Some((interrupt, ui))) => confirm(question, interrupt, ui),
+        _ => Asking::Unable,
     }
+}
+
+/// Asks whether a call may be made.
+fn confirm(question: &Question<'_>, interrupt: &OwnedFd, ui: &Ui) -> Asking {
     let params = question
         .params
         .map(|params| params.get())

@@ -148,6 +148,11 @@ impl Server<'_> {
                 lines.push(format!("  {name}: can't be used: {why}"));
             }
         }
+        if !self.config.roots.is_empty() {
+            let roots = self.config.roots.iter();
+            let roots: Vec<_> = roots.map(|root| spelt_out(&quote(root))).collect();
+            lines.push(format!("    is told of the directories {}", roots.join(" ")));
+        }
         if self.config.disabled {
             lines.push("    it is switched off".to_owned());
         }
@@ -162,6 +167,7 @@ impl Server<'_> {
             "name": self.name,
             "line": self.config.line,
             "disabled": self.config.disabled,
+            "roots": self.config.roots,
             "left_out": self.is_own,
         });
         match &self.config.transport {

@@ -2,13 +2,12 @@
 //!
 //! It knows no method, and no answer but that there is one.
 
-use std::collections::HashMap;
-
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::protocol::{ErrorObject, Message};
+use super::no_parameters;
+use crate::protocol::{ErrorObject, Message, method};
 
 /// How many questions wait to be sent.
 const WAITING: usize = 4;
@@ -74,10 +73,10 @@ impl Questions {
     }
 }
 
-/// The questions of one request, as the connection sees them.
+/// The questions of one request, as the connection sees them: one after the other, as people answer.
 pub(super) struct Desk {
     asked: mpsc::Receiver<Question>,
-    open: HashMap<u64, oneshot::Sender<Answer>>,
+    open: Option<(u64, oneshot::Sender<Answer>)>,
     last_id: u64,
 }
 
@@ -87,14 +86,25 @@ impl Desk {
         let (questions, asked) = mpsc::channel(WAITING);
         let desk = Self {
             asked,
-            open: HashMap::new(),
+            open: None,
             last_id: 0,
         };
         (Questions(questions), desk)
     }
 
-    /// The next question as a message; `None` when nobody can ask any more. A question waits on when this is dropped.
+    /// Whether the caller has a question. Whatever else it is sent meanwhile says that it need not answer.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// The next message for the caller: a question, or that the one which it has is withdrawn, since nobody waits for the answer any
+    /// more. `None` when nobody can ask any more. A question waits on when this is dropped.
     pub(super) async fn next(&mut self) -> Option<Message> {
+        if let Some((_, answer)) = &mut self.open {
+            answer.closed().await;
+            self.open = None;
+            return Some(Message::notification(method::WITHDRAWN, no_parameters()));
+        }
         let question = self.asked.recv().await?;
         self.last_id += 1;
         let Question {
@@ -102,13 +112,14 @@ impl Desk {
             params,
             answer,
         } = question;
-        self.open.insert(self.last_id, answer);
+        self.open = Some((self.last_id, answer));
         Some(Message::request(self.last_id, method, params))
     }
 
     /// Takes a message that is no request: an answer, if it is one to something that was asked.
     pub(super) fn take(&mut self, message: Message) {
-        let Some(answer) = message.id.and_then(|id| self.open.remove(&id)) else {
+        let is_answer = |(asked, _): &mut (u64, _)| message.id == Some(*asked);
+        let Some((_, answer)) = self.open.take_if(is_answer) else {
             return;
         };
         let outcome = match (message.result, message.error) {
@@ -122,7 +133,7 @@ impl Desk {
 
     /// The caller is gone: nothing that was asked, or is asked from now on, is answered.
     pub(super) fn close(&mut self) {
-        self.open.clear();
+        self.open = None;
         self.asked.close();
         while self.asked.try_recv().is_ok() {}
     }

@@ -96,6 +96,7 @@ impl Service for Scripted {
             filled: serde_json::Map::new(),
             unchecked: None,
             warnings: Vec::new(),
+            unanswered: Vec::new(),
             state_lost: None,
         })
     }

@@ -45,6 +45,7 @@ pub(in crate::control) fn server(name: &str, tools: Option<&[&str]>) -> Arc<Serv
         }),
         name: name.clone(),
         directory: Some(PathBuf::from("/")),
+        roots: Vec::new(),
     })
 }
 

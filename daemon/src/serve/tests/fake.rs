@@ -252,6 +252,7 @@ impl Connection for FakeConnection {
             filled: serde_json::Map::new(),
             unchecked: None,
             warnings: Vec::new(),
+            unanswered: Vec::new(),
             state_lost: None,
         })
     }

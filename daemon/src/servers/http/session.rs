@@ -214,7 +214,7 @@ impl Session {
     /// Hands on what the server sent; whether the reply to `request` was in it.
     pub(super) async fn deliver(&self, request: Option<i64>, bytes: &[u8]) -> bool {
         let mut answered = false;
-        for message in self.tap.take_line(bytes) {
+        for message in self.tap.take_line(bytes, request) {
             let id = match &message {
                 JsonRpcMessage::Response(response) => {
                     if let ServerResult::InitializeResult(result) = &response.result {

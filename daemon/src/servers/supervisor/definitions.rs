@@ -83,6 +83,7 @@ impl Supervisor {
         let server = Arc::new(Server {
             name: self.name.clone(),
             directory: self.access.directory().map(Path::to_owned),
+            roots: self.roots.clone(),
             definitions: Some(definitions),
         });
         // The catalog outlives the servers; when it is gone, nobody looks any more.

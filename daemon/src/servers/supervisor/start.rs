@@ -12,6 +12,7 @@ use crate::cache::Era;
 use crate::config::Access;
 use crate::servers::connection::{Connection, OpenError};
 use crate::servers::far_end::Ending;
+use crate::servers::questions::Answers;
 use crate::servers::server_log::ServerLog;
 use crate::servers::{deadline, failure, listing};
 
@@ -109,6 +110,7 @@ impl Supervisor {
         log: &ServerLog,
         attempt: &CancellationToken,
     ) -> Result<Connection, OpenError> {
+        let answers = Answers::new(self.roots.clone(), log.clone());
         match &self.access {
             Access::Process(launch) => {
                 let launched = self.launcher.launch(launch).map_err(|error| OpenError {
@@ -119,11 +121,11 @@ impl Supervisor {
                     retry: None,
                 })?;
                 self.history.launched(launched.process.guard());
-                Connection::open(launched, era, log, deadline, attempt).await
+                Connection::open(launched, era, log, answers, deadline, attempt).await
             }
             Access::Http(endpoint) => {
                 let client = Arc::clone(&self.client);
-                Connection::open_http(client, endpoint, era, log, deadline, attempt).await
+                Connection::open_http(client, endpoint, era, log, answers, deadline, attempt).await
             }
         }
     }

@@ -46,7 +46,7 @@ async fn protocol_errors_keep_code_message_and_data() {
 }
 
 #[tokio::test]
-async fn input_required_is_said_not_shown_as_a_result() {
+async fn input_that_is_not_named_is_said_not_shown_as_a_result() {
     if !python() {
         return;
     }
@@ -106,6 +106,7 @@ async fn calls_are_cancelled_at_the_server() {
         timeout: None,
         cancelled: token.clone(),
         progress: Some(progress),
+        questions: None,
         session: String::new(),
     };
     let running = call(&shelf.servers, "sleep", json!({"seconds": 60}), interrupted);

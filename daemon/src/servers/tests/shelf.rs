@@ -203,6 +203,7 @@ impl Shelf {
             idle: None,
             share: Share::default(),
             restart: Restart::default(),
+            roots: Vec::new(),
             line: 1,
         };
         self.config.servers.insert(ServerName::new(name), server);
@@ -325,6 +326,7 @@ pub(super) fn options() -> CallOptions {
         timeout: None,
         cancelled: CancellationToken::new(),
         progress: None,
+        questions: None,
         session: String::new(),
     }
 }

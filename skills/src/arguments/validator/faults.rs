@@ -16,15 +16,15 @@ const DEPTH: usize = 8;
 
 /// One fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(in crate::arguments) struct Fault {
     /// Where it is, as a JSON pointer.
-    pub(super) place: String,
+    pub(in crate::arguments) place: String,
     pub(super) reason: String,
 }
 
 impl Fault {
     /// A name that the object at `place` does not have.
-    pub(super) fn unknown(place: &str, name: &str, near: &[&str]) -> Self {
+    pub(in crate::arguments) fn unknown(place: &str, name: &str, near: &[&str]) -> Self {
         let meant = if near.is_empty() {
             String::new()
         } else {
@@ -34,6 +34,15 @@ impl Fault {
             place: below(place, name),
             reason: format!("unknown{meant}"),
         }
+    }
+
+    /// It in one sentence, the pointer without its first slash.
+    pub(in crate::arguments) fn sentence(&self) -> String {
+        let place = self.place.trim_start_matches('/');
+        if place.is_empty() {
+            return self.reason.clone();
+        }
+        format!("{place}: {}", self.reason)
     }
 }
 
@@ -57,7 +66,7 @@ fn closes(error: &ValidationError<'_>) -> bool {
 }
 
 /// The faults that an error of the validator stands for.
-pub(super) fn of(error: &ValidationError<'_>) -> Vec<Fault> {
+pub(in crate::arguments) fn of(error: &ValidationError<'_>) -> Vec<Fault> {
     at_depth(error, 0)
 }
 
@@ -196,6 +205,6 @@ fn shown(value: &Value) -> String {
 }
 
 /// The pointer of a name below another pointer.
-pub(super) fn below(place: &str, name: &str) -> String {
+pub(in crate::arguments) fn below(place: &str, name: &str) -> String {
     format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"))
 }

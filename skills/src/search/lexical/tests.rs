@@ -18,6 +18,7 @@ fn document(words: &str) -> Document {
     let server = Server {
         name: crate::entry_id::ServerName::new("the"),
         directory: Some(PathBuf::new()),
+        roots: Vec::new(),
         definitions: None,
     };
     let entry = Entry::Tool {

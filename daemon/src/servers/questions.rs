@@ -1,0 +1,234 @@
+//! What a server asks of its client, and our answers: forms go to whoever calls, roots are those of the configuration, sampling is refused.
+//!
+//! In the earlier era questions are pushed as requests, in the later one they come as results (`input`); the answers are the same.
+
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rmcp::RoleClient;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ClientResult, CustomResult, ErrorCode, ErrorData,
+    Implementation, ProtocolVersion, ServerNotification, ServerRequest,
+};
+use rmcp::service::{NotificationContext, RequestContext, Service};
+use serde_json::{Value, json};
+use skills::arguments::form::Form;
+
+use super::asking::{Asker, Elicited};
+use super::server_log::ServerLog;
+
+/// Filling in forms. That of a URL (`url`) is not declared, and sampling never.
+const FORMS: &str = r#"{"elicitation":{"form":{}}}"#;
+/// The same, and roots, where the configuration has some.
+const FORMS_AND_ROOTS: &str = r#"{"roots":{},"elicitation":{"form":{}}}"#;
+
+/// Why a server gets no answer, in the terms of JSON-RPC.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unanswered {
+    code: ErrorCode,
+    /// The sentence for the server, and for whoever calls.
+    pub(super) message: String,
+}
+
+/// Whose call a question belongs to.
+#[derive(Clone, Debug)]
+pub(super) enum Addressee {
+    /// No call's: none is under way, or the server asks beside them.
+    Nobody,
+    /// This one's.
+    Caller(Asker),
+    /// One of these, and the server does not say which.
+    OneOf(Vec<Asker>),
+}
+
+/// Our side of a connection: what it declares, and what it answers.
+#[derive(Clone, Debug)]
+pub(super) struct Answers {
+    roots: Vec<PathBuf>,
+    log: ServerLog,
+}
+
+/// The capabilities that we declare, as JSON; the tools of some servers depend on what is declared.
+fn declared(roots: &[PathBuf]) -> &'static str {
+    if roots.is_empty() {
+        FORMS
+    } else {
+        FORMS_AND_ROOTS
+    }
+}
+
+/// What freshness hashes of it: what is declared, and the roots themselves.
+pub(super) fn fingerprint(roots: &[PathBuf]) -> String {
+    let lines = roots.iter().map(|root| format!("\n{}", uri(root)));
+    lines.fold(declared(roots).to_owned(), |text, line| text + &line)
+}
+
+/// A directory as a URI (RFC 8089), every byte encoded that is not plain.
+fn uri(root: &Path) -> String {
+    let mut uri = "file://".to_owned();
+    for &byte in root.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri
+}
+
+/// What a root is called: its last name.
+fn name(root: &Path) -> String {
+    let name = root.file_name().unwrap_or(root.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+impl Answers {
+    /// Answers with these roots; what is refused goes to the log too.
+    pub(super) fn new(roots: Vec<PathBuf>, log: ServerLog) -> Self {
+        Self { roots, log }
+    }
+
+    /// Answers a request of the server's, with its result.
+    ///
+    /// # Errors
+    /// What it can't have.
+    pub(super) async fn answer(
+        &self,
+        method: &str,
+        params: Option<&Value>,
+        to: &Addressee,
+    ) -> Result<Value, Unanswered> {
+        match method {
+            "elicitation/create" => self.elicit(params, to).await,
+            "roots/list" if !self.roots.is_empty() => Ok(self.roots()),
+            "roots/list" => Err(self.refused(
+                to,
+                ErrorCode::METHOD_NOT_FOUND,
+                "roots, of which the configuration has none for it (key `roots`)",
+            )),
+            "sampling/createMessage" => Err(self.refused(
+                to,
+                ErrorCode::METHOD_NOT_FOUND,
+                "a text of a model (sampling), which shelf never asks for",
+            )),
+            _ => Err(Unanswered {
+                code: ErrorCode::METHOD_NOT_FOUND,
+                message: format!("no such method: {method}"),
+            }),
+        }
+    }
+
+    fn roots(&self) -> Value {
+        let roots = self.roots.iter();
+        let roots: Vec<Value> = roots
+            .map(|root| json!({ "uri": uri(root), "name": name(root) }))
+            .collect();
+        json!({ "roots": roots })
+    }
+
+    async fn elicit(&self, params: Option<&Value>, to: &Addressee) -> Result<Value, Unanswered> {
+        let part = |name: &str| params.and_then(|params| params.get(name));
+        let message = part("message").and_then(Value::as_str).unwrap_or_default();
+        // Without a mode it is a form: so it was before there were others.
+        if let Some(mode) = part("mode").filter(|mode| *mode != "form") {
+            let what = format!(
+                "an elicitation of the mode {mode}, of which only \"form\" is supported: {message}"
+            );
+            return Err(self.refused(to, ErrorCode::INVALID_PARAMS, &what));
+        }
+        let schema = part("requestedSchema").unwrap_or(&Value::Null);
+        let schema = serde_json::value::to_raw_value(schema).map_err(|e| e.to_string());
+        let readable = schema.and_then(|schema| Form::read(message, &schema).map(|_| schema));
+        let schema = readable.map_err(|why| {
+            let what = format!("a form that can't be read ({why}): {message}");
+            self.refused(to, ErrorCode::INVALID_PARAMS, &what)
+        })?;
+        let elicited = match to {
+            Addressee::Caller(asker) => asker.ask(message.to_owned(), schema).await,
+            Addressee::OneOf(_) => {
+                let what = format!(
+                    "something while several calls were under way, and does not say for which of them: {message}"
+                );
+                self.note(to, &what);
+                Elicited::Cancel { why: None }
+            }
+            Addressee::Nobody => {
+                self.note(to, &format!("something outside of every call: {message}"));
+                Elicited::Cancel { why: None }
+            }
+        };
+        Ok(match elicited {
+            Elicited::Accept { content } => json!({ "action": "accept", "content": content }),
+            Elicited::Decline => json!({ "action": "decline" }),
+            Elicited::Cancel { .. } => json!({ "action": "cancel" }),
+        })
+    }
+
+    fn refused(&self, to: &Addressee, code: ErrorCode, what: &str) -> Unanswered {
+        self.note(to, what);
+        Unanswered {
+            code,
+            message: format!("refused: the server asked for {what}"),
+        }
+    }
+
+    /// Says in the log, and to whom it may concern, what the server does not get.
+    fn note(&self, to: &Addressee, what: &str) {
+        let said = format!("refused: the server asked for {what}");
+        self.log.noise(&format!("({said})"));
+        match to {
+            Addressee::Nobody => {}
+            Addressee::Caller(asker) => asker.tell(said),
+            Addressee::OneOf(askers) => {
+                for asker in askers {
+                    asker.tell(said.clone());
+                }
+            }
+        }
+    }
+}
+
+impl Service<RoleClient> for Answers {
+    /// The tap hands on every request but pings as it was sent, with whom it is for.
+    async fn handle_request(
+        &self,
+        request: ServerRequest,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ClientResult, ErrorData> {
+        let request = match request {
+            ServerRequest::CustomRequest(request) => request,
+            _ => return Ok(ClientResult::empty(())),
+        };
+        let to = context.extensions.get::<Addressee>();
+        let to = to.unwrap_or(&Addressee::Nobody);
+        let answer = self.answer(&request.method, request.params.as_ref(), to);
+        let Some(answer) = context.ct.run_until_cancelled(answer).await else {
+            return Err(ErrorData::internal_error("cancelled", None));
+        };
+        match answer {
+            Ok(result) => Ok(ClientResult::CustomResult(CustomResult::new(result))),
+            Err(Unanswered { code, message }) => Err(ErrorData::new(code, message, None)),
+        }
+    }
+
+    async fn handle_notification(
+        &self,
+        _: ServerNotification,
+        _: NotificationContext<RoleClient>,
+    ) -> Result<(), ErrorData> {
+        // What matters of them is seen by the tap.
+        Ok(())
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let capabilities: ClientCapabilities =
+            serde_json::from_str(declared(&self.roots)).expect("it is written in this file");
+        let implementation = Implementation::new("toolshelf", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(capabilities, implementation)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! The fields of a form: what their schemas say of them.
+
+use serde_json::{Map, Value};
+
+use crate::arguments::parameters::{Parameter, describe};
+use crate::arguments::schema::{Kind, Root};
+use crate::arguments::validator::{Fault, below, faults_of as faults_of_error};
+
+/// One field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// By which it is answered.
+    pub name: String,
+    /// What the server calls it.
+    pub title: Option<String>,
+    /// What it is about.
+    pub description: Option<String>,
+    /// Its type in short: `string`, `integer`, `"a"|"b"`, `("a"|"b")[]`.
+    pub kind: String,
+    /// Whether the answer has to have it.
+    pub required: bool,
+    /// What stands for it where nothing is given; one that its own schema refuses is none.
+    pub default: Option<Value>,
+    /// The only values that it, or each of its items, may have, where the schema lists them.
+    pub choices: Vec<Choice>,
+    /// Whether several values may be given.
+    pub several: bool,
+    /// Whether it is true or false.
+    pub boolean: bool,
+}
+
+/// One of the values that a schema lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The value as it is given.
+    pub value: String,
+    /// What the server calls it.
+    pub title: Option<String>,
+}
+
+impl Field {
+    pub(super) fn of(
+        parameter: &Parameter<'_>,
+        root: &Root,
+        compiled: &jsonschema::Validator,
+    ) -> Self {
+        let shape = parameter.schemas.shape(root);
+        let has = |kind: Kind| shape.iter().flatten().any(|known| known.kind == kind);
+        let text = |key: &str| parameter.schemas.word(key).map(str::to_owned);
+        let default = parameter.schemas.default_value(root);
+        let default =
+            default.filter(|default| faults_of(compiled, parameter.name, default).is_empty());
+        Self {
+            name: parameter.name.to_owned(),
+            title: text("title"),
+            description: text("description"),
+            kind: describe(root, &shape, 0),
+            required: parameter.required,
+            default: default.cloned(),
+            choices: parameter.schemas.first().map(choices).unwrap_or_default(),
+            several: has(Kind::Array),
+            boolean: has(Kind::Boolean) && !has(Kind::String),
+        }
+    }
+}
+
+/// What is wrong with a value alone, whatever else the form has.
+pub(super) fn faults_of(compiled: &jsonschema::Validator, name: &str, value: &Value) -> Vec<Fault> {
+    let alone = Value::from(Map::from_iter([(name.to_owned(), value.clone())]));
+    let place = below("", name);
+    let faults = compiled.iter_errors(&alone);
+    let faults = faults.flat_map(|error| faults_of_error(&error));
+    faults
+        .filter(|fault| fault.place == place || fault.place.starts_with(&format!("{place}/")))
+        // Another field that is missing stands at its own place, and so does not count.
+        .collect()
+}
+
+/// The listed values of a field, or of the items of one that is a list, in all four forms of the protocol.
+fn choices(schema: &Value) -> Vec<Choice> {
+    let schema = schema.get("items").unwrap_or(schema);
+    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        let titles = schema.get("enumNames").and_then(Value::as_array);
+        let title = |place: usize| titles?.get(place)?.as_str().map(str::to_owned);
+        let values = values.iter().enumerate();
+        return values
+            .map(|(place, value)| Choice {
+                value: as_given(value),
+                title: title(place),
+            })
+            .collect();
+    }
+    let branches = schema.get("oneOf").or_else(|| schema.get("anyOf"));
+    let branches = branches.and_then(Value::as_array).into_iter().flatten();
+    branches
+        .filter_map(|branch| {
+            Some(Choice {
+                value: as_given(branch.get("const")?),
+                title: branch
+                    .get("title")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned),
+            })
+        })
+        .collect()
+}
+
+/// A value as the text that gives it.
+pub(super) fn as_given(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
