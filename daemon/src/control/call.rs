@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 use skills::catalog::{Entry, Snapshot};
-use skills::entry_id::EntryId;
+use skills::entry_id::{EntryId, ServerName};
 use skills::problem::{Problem, ProblemKind};
 use skills::server::Server;
 use skills::tool::Tool;
@@ -15,8 +15,9 @@ use super::connection::Request;
 use super::{Context, methods};
 use crate::access_log::Event;
 use crate::gate;
+use crate::gate::rule::Target;
 use crate::protocol::{Call, CallReply, Progress};
-use crate::servers::{CallOptions, CallResult};
+use crate::servers::{Asked, CallOptions, CallResult};
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -87,7 +88,7 @@ struct Answered {
 }
 
 /// What became of a call that the end of the daemon cut off: its caller interrupted nothing, and no server failed.
-fn if_ended(context: &Context, problem: Problem) -> Problem {
+pub(super) fn if_ended(context: &Context, problem: Problem) -> Problem {
     let is_cut_off = matches!(problem.kind, ProblemKind::Interrupted | ProblemKind::Server);
     if !(is_cut_off && context.shutdown.is_cancelled()) {
         return problem;
@@ -124,34 +125,18 @@ async fn attempt(
     let call = gate::Call {
         id,
         server: &server.name,
-        tool: &tool,
+        target: Target::Tool(&tool),
         caller: &request.caller,
         arguments: &asked.arguments,
     };
     let started = Instant::now();
     let limit = asked.timeout_ms.map(Duration::from_millis);
     context.permit(&call, request, limit).await?;
-    let (progress, received) = mpsc::unbounded_channel();
-    let options = CallOptions {
-        // One limit for both waits, since the client waits hardly longer than that. In whole seconds: people take some to answer.
-        timeout: limit
-            .map(|limit| limit.saturating_sub(Duration::from_secs(started.elapsed().as_secs()))),
-        cancelled: request.cancelled.clone(),
-        progress: Some(progress),
-        session: request.caller.session.clone(),
+    let sent = Asked::Tool {
+        name: tool.name.to_string(),
+        arguments: asked.arguments.clone(),
     };
-    let result = {
-        let arguments = asked.arguments.clone();
-        let running = context
-            .servers
-            .call(&server.name, &tool.name, arguments, options);
-        tokio::pin!(running);
-        tokio::select! {
-            result = &mut running => result,
-            // Ends when the servers let go of their end of the channel, which need not be the end of the call.
-            () = pass_on(received, &request.progress) => running.await,
-        }
-    };
+    let result = send(context, &server.name, sent, request, left(limit, started)).await;
     match (result, unchecked) {
         (Ok(result), unchecked) => Ok(Answered {
             server,
@@ -162,6 +147,37 @@ async fn attempt(
         }),
         (Err(problem), None) => Err(problem),
         (Err(problem), Some(unchecked)) => Err(with_doubt(problem, &unchecked)),
+    }
+}
+
+/// What is left of a limit for the server, when the wait for an approval began then. It is one limit for both waits, since the client
+/// waits hardly longer than that. In whole seconds: people take some to answer.
+pub(super) fn left(limit: Option<Duration>, since: Instant) -> Option<Duration> {
+    let waited = Duration::from_secs(since.elapsed().as_secs());
+    limit.map(|limit| limit.saturating_sub(waited))
+}
+
+/// Asks a server, with progress to whoever wants the answer.
+pub(super) async fn send(
+    context: &Context,
+    server: &ServerName,
+    asked: Asked,
+    request: &Request,
+    timeout: Option<Duration>,
+) -> Result<CallResult, Problem> {
+    let (progress, received) = mpsc::unbounded_channel();
+    let options = CallOptions {
+        timeout,
+        cancelled: request.cancelled.clone(),
+        progress: Some(progress),
+        session: request.caller.session.clone(),
+    };
+    let running = context.servers.ask(server, asked, options);
+    tokio::pin!(running);
+    tokio::select! {
+        result = &mut running => result,
+        // Ends when the servers let go of their end of the channel, which need not be the end of the call.
+        () = pass_on(received, &request.progress) => running.await,
     }
 }
 

@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use skills::entry_id::ServerName;
 use skills::problem::{Problem, ProblemKind};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::asked::Asked;
 use super::connection::RequestError;
 use super::handle::Handle;
 use super::supervisor::{Lease, Message, Settings};
@@ -25,8 +24,7 @@ const TRIES: usize = 2;
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) server: ServerName,
-    pub(super) tool: String,
-    pub(super) arguments: Map<String, Value>,
+    pub(super) asked: Asked,
     pub(super) handle: Handle,
     /// Who calls; empty when nobody knows.
     pub(super) session: String,
@@ -62,7 +60,7 @@ impl Call {
             let ticket = Ticket::new(options.progress.clone());
             let reply = lease
                 .connection
-                .request(self.request(), ticket, deadline, cancelled)
+                .request(self.asked.request(), ticket, deadline, cancelled)
                 .await;
             if matches!(reply, Err(RequestError::NotSent)) {
                 continue;
@@ -111,15 +109,9 @@ impl Call {
         tokio::select! {
             biased;
             lease = lease => lease.unwrap_or_else(|_| Err(self.stopped())),
-            () = cancelled.cancelled() => Err(failure::interrupted(&self.server, &self.tool)),
+            () = cancelled.cancelled() => Err(failure::interrupted(&self.server, self.asked.place())),
             () = late => Err(self.timed_out(limit)),
         }
-    }
-
-    fn request(&self) -> ClientRequest {
-        let params =
-            CallToolRequestParams::new(self.tool.clone()).with_arguments(self.arguments.clone());
-        ClientRequest::CallToolRequest(CallToolRequest::new(params))
     }
 
     fn result(&self, raw: Box<RawValue>) -> Result<CallResult, Problem> {
@@ -132,7 +124,8 @@ impl Call {
             result_type: Option<&'a RawValue>,
         }
         let at_tool = |message: &str| {
-            failure::server(&self.server, message).at_server(self.server.as_str(), Some(&self.tool))
+            failure::server(&self.server, message)
+                .at_server(self.server.as_str(), Some(self.asked.place()))
         };
         let outcome: Outcome<'_> = serde_json::from_str(raw.get())
             .map_err(|_| at_tool("the server's result is not an object"))?;
@@ -155,7 +148,17 @@ impl Call {
     }
 
     fn failed(&self, error: RequestError) -> Problem {
-        failure::of_call(&self.server, &self.tool, error, &self.handle.log_path)
+        if let RequestError::Refused(said) = &error
+            && let Some(problem) = self.asked.not_found(said)
+        {
+            return problem.at_server(self.server.as_str(), Some(self.asked.place()));
+        }
+        failure::of_call(
+            &self.server,
+            self.asked.place(),
+            error,
+            &self.handle.log_path,
+        )
     }
 
     fn stopped(&self) -> Problem {
@@ -168,11 +171,11 @@ impl Call {
             &self.server,
             format!("the server was stopped before it answered, since {why}"),
         )
-        .at_server(self.server.as_str(), Some(&self.tool))
+        .at_server(self.server.as_str(), Some(self.asked.place()))
     }
 
     fn timed_out(&self, limit: Duration) -> Problem {
-        failure::timed_out(&self.server, &self.tool, Some(limit))
+        failure::timed_out(&self.server, self.asked.place(), Some(limit))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::terminal::{self, Answer};
 use crate::ui::Ui;
 
 /// Answers a question, if somebody is there to do it.
-pub(super) fn answer(question: &Question<'_>, interrupt: &OwnedFd, ui: &Ui) -> Asking {
+pub(in crate::commands) fn answer(question: &Question<'_>, interrupt: &OwnedFd, ui: &Ui) -> Asking {
     if question.method != method::CONFIRM || !terminal::is_attended() {
         return Asking::Unable;
     }

@@ -8,7 +8,7 @@ use skills::problem::{Problem, ProblemKind};
 use skills::tool::Tool;
 
 use super::{Policy, Rules, Ruling};
-use crate::gate::rule::{List, Rule, Subject};
+use crate::gate::rule::{List, Rule, Subject, Target};
 
 fn rules(list: List, of_server: bool, texts: &[&str]) -> Vec<Rule> {
     let rule = |(line, text): (usize, &&str)| {
@@ -53,7 +53,7 @@ fn named(
     let id = EntryId(id.into());
     let subject = Subject {
         id: &id,
-        tool: Some((&server, &tool)),
+        target: Some((&server, Target::Tool(&tool))),
     };
     match policy.judge(&subject) {
         Ruling::Allowed => "allowed".to_owned(),
