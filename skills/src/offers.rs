@@ -105,9 +105,6 @@ impl Offers {
 
 /// One element of a list, with what finds it again.
 pub trait Offered: Sized {
-    /// What is listed, in the plural, as a message names it.
-    const MANY: &str;
-
     /// Reads one element of a list; `position` counts from 0.
     ///
     /// # Errors

@@ -21,9 +21,6 @@ use crate::gate::rule::Target;
 use crate::protocol::{CallReply, GetPrompt, ListOffers, ListedOffer, ListedOffers, Read};
 use crate::servers::{Asked, CallResult};
 
-#[cfg(test)]
-mod tests;
-
 /// Reads a resource. One that is not listed is asked for all the same, when it is a URI: its server may have a template for it.
 pub(super) async fn read(
     context: &Context,
@@ -163,6 +160,10 @@ impl Place {
         })
     }
 
+    fn where_listed(&self) -> String {
+        format!("mcp/{}.md lists what there is", self.id)
+    }
+
     fn problem(&self, kind: ProblemKind, message: String) -> Problem {
         Problem::new(kind, message).at_server(self.server.as_str(), Some(self.kind.name()))
     }
@@ -209,7 +210,7 @@ impl Place {
         let hint = if prompts.is_empty() {
             "the server has none".to_owned()
         } else if near.is_empty() {
-            format!("mcp/{}.md lists what there is", self.id)
+            self.where_listed()
         } else {
             format!("did you mean {}?", near.join(", "))
         };
@@ -237,7 +238,10 @@ impl Place {
         context.permit(&gated, request, limit).await?;
         let left = call::left(limit, started);
         let answer = call::send(context, &self.server, asked, request, left).await;
-        answer.map_err(|problem| call::if_ended(context, problem))
+        answer.map_err(|problem| match problem.kind {
+            ProblemKind::NotFound => problem.hint(self.where_listed()),
+            _ => call::if_ended(context, problem),
+        })
     }
 }
 

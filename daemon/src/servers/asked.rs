@@ -80,10 +80,7 @@ impl Asked {
             (Self::Resource { uri }, RESOURCE_NOT_FOUND | INVALID_PARAMS) => {
                 let said = super::failure::of_server(error);
                 let message = format!("there is no resource {uri}; the server says: {said}");
-                Some(
-                    Problem::new(ProblemKind::NotFound, message)
-                        .hint("mcp/SERVER/RESOURCES.md lists what there is"),
-                )
+                Some(Problem::new(ProblemKind::NotFound, message))
             }
             _ => None,
         }

@@ -7,6 +7,7 @@ mod http;
 mod http_ways;
 mod instances;
 mod life;
+mod offers;
 mod restarts;
 mod shelf;
 mod traps;

@@ -70,8 +70,7 @@ pub fn read_command(server: &str, uri: &str) -> Option<String> {
 pub fn prompt_command(server: &str, prompt: &Prompt) -> String {
     let required = prompt.arguments.iter().filter(|argument| argument.required);
     let options = required.fold(String::new(), |mut options, argument| {
-        let value = format!("{}={EXAMPLE}", argument.name);
-        let _ = write!(options, "--arg {} ", quote(&value));
+        let _ = write!(options, "--arg {}={EXAMPLE} ", quote(&argument.name));
         options
     });
     format!(

@@ -81,8 +81,6 @@ impl Prompt {
 }
 
 impl Offered for Prompt {
-    const MANY: &str = "prompts";
-
     fn parse(server: &ServerName, position: usize, raw: Arc<RawValue>) -> Result<Self, Problem> {
         let json = Json::parse(&raw);
         let name = key(&json, ("name", "prompt"), server, position)?;

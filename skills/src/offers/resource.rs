@@ -23,8 +23,6 @@ pub struct Resource {
 }
 
 impl Offered for Resource {
-    const MANY: &str = "resources";
-
     fn parse(server: &ServerName, position: usize, raw: Arc<RawValue>) -> Result<Self, Problem> {
         let json = Json::parse(&raw);
         let uri = key(&json, ("uri", "resource"), server, position)?;
@@ -69,8 +67,6 @@ impl Template {
 }
 
 impl Offered for Template {
-    const MANY: &str = "resource templates";
-
     fn parse(server: &ServerName, position: usize, raw: Arc<RawValue>) -> Result<Self, Problem> {
         let json = Json::parse(&raw);
         let what = ("uriTemplate", "resource template");
