@@ -25,6 +25,7 @@ mod many_calls;
 mod mirror;
 mod mirroring;
 mod mounting;
+mod offers;
 mod opening;
 mod policy;
 mod project;

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod approve;
+mod asking;
 mod brief;
 mod call;
 mod changes;
@@ -15,6 +16,8 @@ mod loaded;
 mod log;
 mod mirror;
 mod mount;
+mod prompt;
+mod read;
 mod search;
 mod serve;
 mod servers;
@@ -66,6 +69,8 @@ enum Command {
     List(list::Arguments),
     Show(show::Arguments),
     Call(call::Arguments),
+    Read(read::Arguments),
+    Prompt(prompt::Arguments),
     Approvals(approvals::Arguments),
     Approve(approve::Arguments),
     Deny(deny::Arguments),
@@ -115,6 +120,8 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::List(arguments) => list::run(&arguments, environment, ui),
         Command::Show(arguments) => show::run(&arguments, environment, ui),
         Command::Call(arguments) => call::run(&arguments, environment, ui),
+        Command::Read(arguments) => read::run(&arguments, environment, ui),
+        Command::Prompt(arguments) => prompt::run(&arguments, environment, ui),
         Command::Approvals(arguments) => approvals::run(&arguments, environment, ui),
         Command::Approve(arguments) => approve::run(&arguments, environment, ui),
         Command::Deny(arguments) => deny::run(&arguments, environment, ui),

@@ -1,4 +1,4 @@
-//! The access log: one JSON line for each open, `show`, `search` (an open in `search/`, too), `load` and `call`.
+//! The access log: one JSON line for each open, `show`, `search` (an open in `search/`, too), `load`, `call`, `read` and `prompt`.
 //!
 //! This end only queues: a thread of its own turns records into lines and writes them, so that no reader of the mount
 //! ever waits for a disk. The lines hold what was opened, not what was read: the kernel serves repeated reads itself.
@@ -106,6 +106,37 @@ pub enum Event {
         /// The size of the result's JSON in bytes.
         result_bytes: u64,
     },
+    /// `shelf read`.
+    Read {
+        /// What stands for all resources of the server.
+        entry: EntryId,
+        /// The URI.
+        uri: String,
+        /// How it ended.
+        ended: Ended,
+    },
+    /// `shelf prompt`.
+    Prompt {
+        /// What stands for all prompts of the server.
+        entry: EntryId,
+        /// The prompt's name.
+        name: String,
+        /// The arguments; their values are written only when configured.
+        arguments: serde_json::Map<String, Value>,
+        /// How it ended.
+        ended: Ended,
+    },
+}
+
+/// How something ended that was asked of a server.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// Whether it worked, else the kind of the problem.
+    pub outcome: Result<(), ProblemKind>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// The size of the result's JSON in bytes.
+    pub result_bytes: u64,
 }
 
 /// What somebody said to a call that waited for an approval.

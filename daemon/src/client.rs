@@ -5,6 +5,7 @@
 mod approvals;
 mod calls;
 mod link;
+mod offers;
 mod question;
 mod requests;
 
@@ -26,6 +27,7 @@ use crate::protocol::{self, ErrorObject, Hello, Message, PayloadFile, Progress, 
 use link::{Link, Received};
 use question::nobody;
 
+pub use offers::Attendant;
 pub use question::{Asking, Question};
 
 /// How long a daemon may take over a request that only looks.

@@ -10,6 +10,7 @@ mod elicitation;
 mod lines;
 mod loads;
 pub(crate) mod methods;
+mod offers;
 mod payload;
 pub(crate) mod search;
 mod servers;
@@ -212,6 +213,9 @@ impl connection::Service for Context {
                 }
                 answer(&call::call(&self, &known, asked, request).await?)
             }
+            method::READ => answer(&offers::read(&self, parameters(&request)?, request).await?),
+            method::PROMPT => answer(&offers::prompt(&self, parameters(&request)?, request).await?),
+            method::OFFERS => answer(&offers::list(&snapshot, &parameters(&request)?)?),
             method::SERVERS => answer(&servers::report(&self, &snapshot).await?),
             method::CONTROL => {
                 let asked = parameters(&request)?;

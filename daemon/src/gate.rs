@@ -23,27 +23,26 @@ use skills::catalog::Snapshot;
 use skills::entry_id::{EntryId, ServerName};
 use skills::json;
 use skills::problem::{Problem, ProblemKind};
-use skills::tool::Tool;
 
 use self::approvals::{Approvals, Key, Standing};
 use self::policy::{Policy, Ruling};
 use self::remembered::Remembered;
-use self::rule::Subject;
+use self::rule::{Subject, Target};
 use crate::caller::Caller;
 use crate::protocol::{self, Approval, ApprovalState};
 
 /// A call that somebody asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
-    /// The tool's id.
+    /// The id of the tool, or of what the server offers of a kind.
     pub id: &'a EntryId,
     /// Its server's configured name.
     pub server: &'a ServerName,
-    /// The tool.
-    pub tool: &'a Tool,
+    /// What is asked of it.
+    pub target: Target<'a>,
     /// Who asks.
     pub caller: &'a Caller,
-    /// The arguments, already checked against the schema.
+    /// The arguments, already checked against the schema; of a resource its URI, of a prompt its name and its arguments.
     pub arguments: &'a Map<String, Value>,
 }
 
@@ -92,7 +91,7 @@ impl Gate {
         let policy = self.policy.load();
         let subject = Subject {
             id: call.id,
-            tool: Some((call.server, call.tool)),
+            target: Some((call.server, call.target)),
         };
         let rule = match policy.judge(&subject) {
             Ruling::Allowed => return Decision::Allow,
@@ -142,7 +141,7 @@ pub(crate) fn denied(rule: &str) -> Problem {
 }
 
 fn located(problem: Problem, call: &Call<'_>) -> Problem {
-    problem.at_server(call.server.as_str(), Some(&call.tool.name))
+    problem.at_server(call.server.as_str(), Some(call.target.name()))
 }
 
 fn key(call: &Call<'_>) -> Result<Key, Problem> {
@@ -153,8 +152,8 @@ fn key(call: &Call<'_>) -> Result<Key, Problem> {
     Ok(Key {
         uid: call.caller.uid,
         server: call.server.as_str().to_owned(),
-        tool: call.tool.name.to_string(),
-        definition: call.tool.hash,
+        tool: call.target.name().to_owned(),
+        definition: call.target.definition(),
         arguments: *blake3::hash(json::canonical(&arguments).as_bytes()).as_bytes(),
     })
 }
@@ -166,7 +165,7 @@ fn approval(call: &Call<'_>, rule: String) -> Approval {
         id: String::new(),
         entry: call.id.clone(),
         server: shown::name(call.server.as_str()),
-        tool: shown::name(&call.tool.name),
+        tool: shown::name(call.target.name()),
         arguments,
         more,
         rule,

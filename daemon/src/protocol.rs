@@ -8,6 +8,7 @@ mod calls;
 mod changes;
 mod entries;
 mod message;
+mod offers;
 mod servers;
 mod status;
 
@@ -25,6 +26,7 @@ pub use entries::{
     Search, SkillDescription, ToolDescription,
 };
 pub use message::{ErrorObject, Hello, Message, Nothing, PayloadFile, Version, Welcome};
+pub use offers::{GetPrompt, ListOffers, ListedOffer, ListedOffers, Read};
 pub use servers::{Control, LastError, Order, ServerReport, ServerReports};
 pub use status::{About, OutputKind, Policy, ServerPhase, ServerStatus, Status};
 
@@ -56,6 +58,12 @@ pub mod method {
     pub const CHANGES: &str = "changes";
     /// [`Call`](super::Call) → [`CallReply`](super::CallReply).
     pub const CALL: &str = "call";
+    /// [`Read`](super::Read) → [`CallReply`](super::CallReply).
+    pub const READ: &str = "read";
+    /// [`GetPrompt`](super::GetPrompt) → [`CallReply`](super::CallReply).
+    pub const PROMPT: &str = "prompt";
+    /// [`ListOffers`](super::ListOffers) → [`ListedOffers`](super::ListedOffers).
+    pub const OFFERS: &str = "offers";
     /// [`Nothing`](super::Nothing) → [`Approvals`](super::Approvals).
     pub const APPROVALS: &str = "approvals";
     /// [`Approve`](super::Approve) → [`Decided`](super::Decided).

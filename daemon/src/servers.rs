@@ -2,6 +2,7 @@
 //!
 //! rmcp lives below this module and nowhere else.
 
+mod asked;
 mod asking;
 mod calling;
 mod connection;
@@ -43,6 +44,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+pub use self::asked::Asked;
 pub use self::asking::{Elicited, Inquiry};
 use self::http::SharedClient;
 use self::launcher::{GuardLauncher, Launcher};
@@ -87,7 +89,7 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
-/// What a server answered to `tools/call`.
+/// What a server answered to a call, or to whatever else was asked of it.
 #[derive(Debug)]
 pub struct CallResult {
     /// The whole result object as the server sent it.
@@ -238,6 +240,21 @@ impl Servers {
         arguments: Map<String, Value>,
         options: CallOptions,
     ) -> Result<CallResult, Problem> {
+        let name = tool.to_owned();
+        let asked = Asked::Tool { name, arguments };
+        self.ask(server, asked, options).await
+    }
+
+    /// Asks a server for something, starting it when it does not run.
+    ///
+    /// # Errors
+    /// As [`Servers::call`]; `NotFound` where the server says that there is no such resource.
+    pub async fn ask(
+        &self,
+        server: &ServerName,
+        asked: Asked,
+        options: CallOptions,
+    ) -> Result<CallResult, Problem> {
         let call = {
             let members = self.members();
             let member = members.get(server).ok_or_else(|| {
@@ -248,8 +265,7 @@ impl Servers {
                 Member::Unavailable(problem) => return Err(problem.clone()),
                 Member::Supervised(supervised) => calling::Call {
                     server: server.clone(),
-                    tool: tool.to_owned(),
-                    arguments,
+                    asked,
                     handle: supervised.handle_for(&options.session)?,
                     session: options.session.clone(),
                     settings: supervised.settings.borrow().clone(),

@@ -34,7 +34,7 @@ use serde_json::{Map, Value};
 
 use self::flags::Flags;
 use self::parameters::Parameters;
-pub use self::texts::{Origin, Read};
+pub use self::texts::{Origin, Read, read_text};
 pub use self::validator::{ResultValidator, Validator};
 use crate::definition;
 use crate::entry_id::EntryId;

@@ -15,6 +15,7 @@ pub mod index;
 pub mod json;
 pub mod layout;
 pub mod names;
+pub mod offers;
 mod parallel;
 pub mod paths;
 pub mod problem;

@@ -17,6 +17,8 @@ pub enum ProblemKind {
     SkillWarning,
     /// A tool that a server sent is wrong: it was left out, or its arguments can't be checked. The server's other tools can be used.
     MalformedTool,
+    /// A resource or a prompt that a server sent is wrong and was left out. What else it has can be used.
+    MalformedOffer,
     /// Two entries wanted one name; both stay.
     Collision,
     /// A file or directory could not be read.
@@ -56,7 +58,7 @@ impl ProblemKind {
             Self::ToolError => 1,
             Self::Usage | Self::Arguments | Self::Configuration => 2,
             Self::NotFound => 3,
-            Self::Server | Self::MalformedTool => 4,
+            Self::Server | Self::MalformedTool | Self::MalformedOffer => 4,
             Self::Refused => 5,
             Self::Daemon | Self::Mount => 6,
             Self::ResultKind => 65,

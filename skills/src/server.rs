@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::entry_id::ServerName;
+use crate::offers::Offers;
 use crate::summary::summarize;
 use crate::tool::Tool;
 
@@ -39,7 +40,7 @@ impl Server {
     }
 }
 
-/// What a server answered to `initialize` or `server/discover`, and to `tools/list`.
+/// What a server answered to `initialize` or `server/discover`, and when its lists were asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Definitions {
     /// `serverInfo.title`, else `serverInfo.name`.
@@ -52,10 +53,12 @@ pub struct Definitions {
     pub protocol: Option<String>,
     /// The tools that could be read, in the order in which they were sent, names unique.
     pub tools: Vec<Arc<Tool>>,
+    /// What it offers beside them.
+    pub offers: Offers,
 }
 
 impl Definitions {
-    /// Whether the two would be shown the same: hashes and what SERVER.md shows, whatever the order.
+    /// Whether the two would be shown the same: hashes of all that is listed and what SERVER.md shows, whatever the order.
     pub fn same(&self, other: &Self) -> bool {
         let hashes = |d: &Self| {
             let mut all: Vec<_> = d.tools.iter().map(|t| (t.name.clone(), t.hash)).collect();
@@ -67,6 +70,7 @@ impl Definitions {
             && self.instructions == other.instructions
             && self.protocol == other.protocol
             && hashes(self) == hashes(other)
+            && self.offers.same(&other.offers)
     }
 }
 

@@ -25,11 +25,17 @@ Without options it speaks both eras (up to 2025-11-25 `initialize`, from 2026-07
   --shuffle FILE          other key order and other order of tools at each start, counted in FILE
   --merge FILE            the JSON in FILE, read at each listing, has fields to be added to tools, by name
   --tools N               N more tools, `extra_0` and so on
+  --offers FILE           declare resources and prompts; the JSON in FILE, read at each listing, has `resources`, `templates` and `prompts`;
+                          --page and --repeat-cursor hold for all lists but that of the templates
   --no-listen             refuse `subscriptions/listen`
   --unadvertised          do not declare `listChanged`
   --ignore-eof            go on after the end of standard input
   --ignore-term           ignore SIGTERM
   --stderr-flood          fill standard error at the start
+
+With --offers a resource answers with its URI as text; `x:blob` with three bytes, `x:two` with two texts, `x:gone` with error -32002,
+`x:invalid` with -32602, `x:broken` with -32603, `x:slow` never. A prompt answers with its arguments as JSON; `two` has two messages. There
+are two more tools: change_offers (announces that resources and prompts changed) and link (a link to the resource `uri`).
 
 Tools: echo (text), add (a, b), fail, refuse, crash (text for standard error), sleep (seconds; tells progress, can be
 cancelled), cancelled (how many calls were), pid, env (name), change (adds three tools and announces each, `after` so
@@ -58,7 +64,7 @@ def parse_options():
         "odd-names odd-schemas unknown-fields numbers no-listen unadvertised ignore-eof ignore-term stderr-flood"
     ).split():
         parser.add_argument("--" + flag, action="store_true")
-    for option in ("starts", "calls", "exit-at-once", "never-reply", "refuse", "shuffle", "merge"):
+    for option in ("starts", "calls", "exit-at-once", "never-reply", "refuse", "shuffle", "merge", "offers"):
         parser.add_argument("--" + option)
     parser.add_argument("--slow-start", type=float, default=0)
     parser.add_argument("--page", type=int, default=0)
@@ -166,6 +172,8 @@ class Server:
     def answer(self, method, params, identifier):
         options = self.options
         capabilities = {"tools": {} if options.unadvertised else {"listChanged": True}}
+        if options.offers:
+            capabilities |= {"resources": {"listChanged": True}, "prompts": {"listChanged": True}}
         info = {"name": "fake", "title": "A fake", "version": "1.2.3"}
         if method == "initialize" and not options.modern:
             self.era, asked = "legacy", params.get("protocolVersion")
@@ -186,15 +194,17 @@ class Server:
                 "_meta": {"io.modelcontextprotocol/serverInfo": info},
             }
         if method == "subscriptions/listen" and not options.legacy and not options.no_listen:
-            self.listeners.append(identifier)
             wanted = params.get("notifications", {})
+            self.listeners.append((identifier, wanted))
             meta = {"io.modelcontextprotocol/subscriptionId": identifier}
             self.notify("notifications/subscriptions/acknowledged", notifications=wanted, _meta=meta)
             return None
         if method == "ping":
             return {}
         if method == "tools/list":
-            return self.list(params)
+            return self.list("tools", self.tools(), params)
+        if options.offers and method.split("/")[0] in ("resources", "prompts"):
+            return self.offer(method, params)
         if method == "tools/call":
             if params.get("name") == "deaf":
                 # Here, because the main thread must not be waiting in a read of it.
@@ -206,6 +216,38 @@ class Server:
         if options.empty_result_for_unknown:
             return {}
         raise Refused(-32601, f"unknown method {method}")
+
+    # Resources and prompts
+
+    def offer(self, method, params):
+        if method.endswith("/list"):
+            with open(self.options.offers) as file:
+                offers = json.load(file)
+            if method == "resources/templates/list":
+                return {"resourceTemplates": offers.get("templates", [])}
+            key = method.split("/")[0]
+            return self.list(key, offers.get(key, []), params)
+        if method == "resources/read":
+            return self.read(params["uri"])
+        name, arguments = params["name"], params.get("arguments")
+        self.record(json.dumps([method, name, arguments]))
+        said = {"type": "text", "text": f"{name}: {json.dumps(arguments)}"}
+        image = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+        messages = [{"role": "user", "content": said}, {"role": "assistant", "content": image}]
+        return {"messages": messages if name == "two" else messages[:1]}
+
+    def read(self, uri):
+        self.record(json.dumps(["resources/read", uri]))
+        codes = {"x:gone": -32002, "x:invalid": -32602, "x:broken": -32603}
+        if uri in codes:
+            raise Refused(codes[uri], "no such thing", {"uri": uri})
+        if uri == "x:slow":
+            return None
+        if uri == "x:blob":
+            return {"contents": [{"uri": uri, "blob": "AAH/"}]}
+        if uri == "x:two":
+            return {"contents": [{"uri": uri, "text": "one"}, {"uri": uri, "text": "two\x1b[2J\n"}]}
+        return {"contents": [{"uri": uri, "text": uri, "x-odd": Raw("1e3")}]}
 
     # Tools
 
@@ -221,6 +263,8 @@ class Server:
         ]
         for name in "fail refuse cancelled pid change listeners odd ask die deaf".split():
             tools.append({"name": name, "inputSchema": OBJECT})
+        if options.offers:
+            tools += [{"name": name, "inputSchema": OBJECT} for name in ("change_offers", "link")]
         for number in range(options.tools):
             tools.append({"name": f"extra_{number}", "inputSchema": OBJECT})
         for number in range(self.added):
@@ -263,21 +307,21 @@ class Server:
             tools = [dict(reversed(tool.items())) for tool in reversed(tools)]
         return tools
 
-    def list(self, params):
-        options, tools = self.options, self.tools()
+    def list(self, key, items, params):
+        options = self.options
         modern = {"resultType": "complete", "ttlMs": 3_600_000, "cacheScope": "public"}
         if options.die_in_list:
             sys.stderr.write("died while it listed\n")
             sys.stderr.flush()
             os._exit(4)
         if options.repeat_cursor:
-            return {"tools": [] if "cursor" in params else tools, "nextCursor": "again", **modern}
+            return {key: [] if "cursor" in params else items, "nextCursor": "again", **modern}
         if not options.page:
-            return {"tools": tools, **modern}
+            return {key: items, **modern}
         # The cursors are "", " ", "  " and so on.
         at = (len(params["cursor"]) + 1) * options.page if "cursor" in params else 0
-        page = {"tools": tools[at : at + options.page], **modern}
-        if at + options.page < len(tools):
+        page = {key: items[at : at + options.page], **modern}
+        if at + options.page < len(items):
             page["nextCursor"] = " " * (at // options.page)
         return page
 
@@ -324,6 +368,13 @@ class Server:
         if name == "change":
             threading.Timer(arguments.get("after", 0), self.change).start()
             return text("changed")
+        if name == "change_offers":
+            for kind in "resources", "prompts":
+                self.announce(kind)
+            return text("announced")
+        if name == "link":
+            link = {"type": "resource_link", "uri": arguments["uri"], "name": "linked"}
+            return {"content": [{"type": "text", "text": "see"}, link, link]}
         if name in ("remote", "bogus", "deep"):
             return text(json.dumps(arguments))
         if name in ODD_NAMES:
@@ -349,13 +400,17 @@ class Server:
     def change(self):
         for _ in range(3):
             self.added += 1
-            for listener in self.listeners:
-                meta = {"io.modelcontextprotocol/subscriptionId": listener}
-                self.notify("notifications/tools/list_changed", _meta=meta)
-            if self.era == "legacy":
-                self.notify("notifications/tools/list_changed")
+            self.announce("tools")
             # Apart, so that they can't be taken for one.
             time.sleep(0.05)
+
+    def announce(self, kind):
+        method = f"notifications/{kind}/list_changed"
+        for listener, wanted in self.listeners:
+            if wanted.get(f"{kind}ListChanged"):
+                self.notify(method, _meta={"io.modelcontextprotocol/subscriptionId": listener})
+        if self.era == "legacy":
+            self.notify(method)
 
 
 def main():

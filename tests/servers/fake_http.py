@@ -14,6 +14,7 @@ listens on (127.0.0.1) to PORT_FILE, and ends when its standard input does.
   --page                  answer everything with a web page
   --redirect WHERE        answer 307 to where it says, where the path is /from
   --forgetful STATUS      what is said of an unknown session (404)
+  --offers                have a resource, a prompt and what answers them; the resource `x:gone` is not found
   --headers               tools with good and bad `x-mcp-header`
   --certificate FILE      speak TLS, with the certificate and key of a PEM file
   --proxy                 be no MCP server but a proxy, for plain requests and for tunnels
@@ -45,7 +46,7 @@ OBJECT = {"type": "object", "properties": {}}
 def parse_options():
     parser = argparse.ArgumentParser()
     parser.add_argument("port_file")
-    for flag in "legacy modern stream stateless deaf page headers proxy".split():
+    for flag in "legacy modern stream stateless deaf page headers proxy offers".split():
         parser.add_argument("--" + flag, action="store_true")
     for option in "requests token redirect certificate".split():
         parser.add_argument("--" + option)
@@ -175,6 +176,8 @@ class Handler(BaseHTTPRequestHandler):
     def answer(self, method, params, identifier, modern):
         info = {"name": "fake", "version": "1.2.3"}
         capabilities = {"tools": {"listChanged": True}}
+        if OPTIONS.offers:
+            capabilities |= {"resources": {}, "prompts": {}}
         if method == "initialize" and not OPTIONS.modern:
             headers = {}
             if not OPTIONS.stateless:
@@ -202,6 +205,16 @@ class Handler(BaseHTTPRequestHandler):
             self.result(identifier, result)
         elif method == "tools/call":
             self.call(params, identifier)
+        elif OPTIONS.offers and method in ("resources/list", "resources/templates/list", "prompts/list"):
+            key = "resourceTemplates" if "templates" in method else method.split("/")[0]
+            self.result(identifier, {key: {"resources": [{"uri": "x:1"}], "prompts": [{"name": "p"}]}.get(key, [])})
+        elif OPTIONS.offers and method == "resources/read":
+            if params["uri"] == "x:gone":
+                return self.error(200, -32002, "no such thing", identifier)
+            self.result(identifier, {"contents": [{"uri": params["uri"], "text": params["uri"]}]})
+        elif OPTIONS.offers and method == "prompts/get":
+            text = f"{params['name']}: {json.dumps(params.get('arguments'))}"
+            self.result(identifier, {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]})
         else:
             self.error(404 if modern else 200, -32601, f"unknown method {method}", identifier)
 

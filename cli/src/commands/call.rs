@@ -1,17 +1,17 @@
 //! `shelf call`.
 
-mod answers;
-mod content;
+pub(super) mod answers;
+pub(super) mod content;
 mod each;
 mod elicitation;
 mod failure;
-mod files;
+pub(super) mod files;
 mod input;
-mod limit;
+pub(super) mod limit;
 mod lines;
-mod output;
-mod question;
-mod sources;
+pub(super) mod output;
+pub(super) mod question;
+pub(super) mod sources;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -271,14 +271,14 @@ fn no_text(flag: &OsStr) -> Problem {
 }
 
 /// Where what is no text goes, and what is too long to be printed. It may not fail: by then the tool has run.
-fn results(environment: &Environment) -> PathBuf {
+pub(super) fn results(environment: &Environment) -> PathBuf {
     environment
         .directories()
         .map_or_else(|_| environment.runtime(), |directories| directories.cache)
         .join("results")
 }
 
-fn milliseconds(duration: Duration) -> u64 {
+pub(super) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -73,6 +73,10 @@ enum Event {
     Load,
     /// `shelf call`
     Call,
+    /// `shelf read`
+    Read,
+    /// `shelf prompt`
+    Prompt,
     /// Events were not logged
     Dropped,
 }
@@ -85,6 +89,8 @@ impl Event {
             Self::Search => EventName::Search,
             Self::Load => EventName::Load,
             Self::Call => EventName::Call,
+            Self::Read => EventName::Read,
+            Self::Prompt => EventName::Prompt,
             Self::Dropped => EventName::Dropped,
         }
     }

@@ -8,7 +8,7 @@ use serde_json::ser::{CompactFormatter, Formatter};
 use serde_json::{Map, Value};
 use skills::entry_id::EntryId;
 
-use super::{Event, LogOptions, Queries, Verdict};
+use super::{Ended, Event, LogOptions, Queries, Verdict};
 use crate::caller::Caller;
 
 /// The longest text, in characters, that comes from a caller's words: a search, an argument's name.
@@ -36,6 +36,10 @@ pub enum EventName {
     Deny,
     /// `shelf call`.
     Call,
+    /// `shelf read`.
+    Read,
+    /// `shelf prompt`.
+    Prompt,
     /// Opens were not logged, since they came faster than they could be written.
     Dropped,
     /// An event that a later version writes.
@@ -55,6 +59,8 @@ impl EventName {
             Self::Approve => "approve",
             Self::Deny => "deny",
             Self::Call => "call",
+            Self::Read => "read",
+            Self::Prompt => "prompt",
             Self::Dropped => "dropped",
             Self::Other => "other",
         }
@@ -90,7 +96,13 @@ pub struct Record {
     /// How many entries matched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matches: Option<usize>,
-    /// The names of a call's arguments.
+    /// The URI of a resource that was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+    /// The name of a prompt that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The names of a call's arguments, or a prompt's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<String>>,
     /// A call's arguments with their values, only when configured, and absent when they are larger than 64 KiB.
@@ -183,21 +195,53 @@ impl Record {
             } => {
                 record.event = EventName::Call;
                 record.entry = Some(entry);
-                record.ok = Some(outcome.is_ok());
-                record.kind = outcome.err().and_then(|kind| {
-                    let word = serde_json::to_value(kind).ok()?;
-                    word.as_str().map(str::to_owned)
+                record.end(Ended {
+                    outcome,
+                    duration_ms,
+                    result_bytes,
                 });
-                record.duration_ms = Some(duration_ms);
-                record.result_bytes = Some(result_bytes);
-                let names = arguments.keys().take(NAMES);
-                record.arguments = Some(names.map(|name| cut(name)).collect());
-                if options.values && json_fits(&arguments, VALUES_BYTES) {
-                    record.values = Some(arguments);
-                }
+                record.hold(arguments, options);
+            }
+            Event::Read { entry, uri, ended } => {
+                record.event = EventName::Read;
+                record.entry = Some(entry);
+                record.uri = Some(cut(&uri));
+                record.end(ended);
+            }
+            Event::Prompt {
+                entry,
+                name,
+                arguments,
+                ended,
+            } => {
+                record.event = EventName::Prompt;
+                record.entry = Some(entry);
+                record.prompt = Some(cut(&name));
+                record.end(ended);
+                record.hold(arguments, options);
             }
         }
         record
+    }
+
+    /// Says how it ended.
+    fn end(&mut self, ended: Ended) {
+        self.ok = Some(ended.outcome.is_ok());
+        self.kind = ended.outcome.err().and_then(|kind| {
+            let word = serde_json::to_value(kind).ok()?;
+            word.as_str().map(str::to_owned)
+        });
+        self.duration_ms = Some(ended.duration_ms);
+        self.result_bytes = Some(ended.result_bytes);
+    }
+
+    /// Says with which arguments, as far as that is to be logged.
+    fn hold(&mut self, arguments: Map<String, Value>, options: LogOptions) {
+        let names = arguments.keys().take(NAMES);
+        self.arguments = Some(names.map(|name| cut(name)).collect());
+        if options.values && json_fits(&arguments, VALUES_BYTES) {
+            self.values = Some(arguments);
+        }
     }
 
     /// Makes the record that stands for `n` others.

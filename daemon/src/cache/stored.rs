@@ -8,6 +8,8 @@ use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use skills::entry_id::ServerName;
+use skills::offers::{Offered, Offers};
+use skills::problem::Problem;
 use skills::server::Definitions;
 use skills::tool::Tool;
 
@@ -30,6 +32,13 @@ pub(super) struct Stored {
     instructions: Option<String>,
     protocol: Option<String>,
     tools: Vec<Arc<RawValue>>,
+    /// Absent where the list is not known, as in the files of earlier versions; the same for those that follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resources: Option<Vec<Arc<RawValue>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resource_templates: Option<Vec<Arc<RawValue>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prompts: Option<Vec<Arc<RawValue>>>,
 }
 
 /// What there is to read for the names alone.
@@ -86,6 +95,9 @@ impl Stored {
                 .iter()
                 .map(|tool| tool.raw.clone())
                 .collect(),
+            resources: raw(&definitions.offers.resources),
+            resource_templates: raw(&definitions.offers.templates),
+            prompts: raw(&definitions.offers.prompts),
         }
     }
 
@@ -109,6 +121,11 @@ impl Stored {
                 Err(problem) => problems.push(problem),
             }
         }
+        let offers = Offers {
+            resources: parsed(server, stored.resources, &mut problems),
+            templates: parsed(server, stored.resource_templates, &mut problems),
+            prompts: parsed(server, stored.prompts, &mut problems),
+        };
         Some(Cached {
             definitions: Arc::new(Definitions {
                 title: stored.title,
@@ -116,6 +133,7 @@ impl Stored {
                 instructions: stored.instructions,
                 protocol: stored.protocol,
                 tools,
+                offers,
             }),
             problems,
             freshness: Freshness(freshness.try_into().ok()?),
@@ -123,4 +141,24 @@ impl Stored {
             era: stored.era,
         })
     }
+}
+
+fn raw<T: Offered>(list: &Option<Vec<Arc<T>>>) -> Option<Vec<Arc<RawValue>>> {
+    let list = list.as_ref()?;
+    Some(list.iter().map(|item| Arc::clone(item.raw())).collect())
+}
+
+fn parsed<T: Offered>(
+    server: &ServerName,
+    list: Option<Vec<Arc<RawValue>>>,
+    problems: &mut Vec<Problem>,
+) -> Option<Vec<Arc<T>>> {
+    let mut parsed = Vec::new();
+    for (position, raw) in list?.into_iter().enumerate() {
+        match T::parse(server, position, raw) {
+            Ok(item) => parsed.push(Arc::new(item)),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    Some(parsed)
 }

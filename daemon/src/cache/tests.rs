@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::value::RawValue;
+use skills::offers::{Offered, Offers};
 use skills::tool::Tool;
 use tempfile::TempDir;
 
@@ -27,7 +28,38 @@ fn definitions() -> Definitions {
         instructions: Some("Two\nlines".into()),
         protocol: Some("2025-11-25".into()),
         tools: vec![Arc::new(Tool::parse(&name(), 0, raw).unwrap())],
+        offers: Offers {
+            resources: Some(vec![offered(r#"{"uri":"a:b", "size":1e1}"#)]),
+            templates: Some(vec![offered(r#"{"uriTemplate":"a:{x}"}"#)]),
+            prompts: Some(Vec::new()),
+        },
     }
+}
+
+fn offered<T: Offered>(raw: &str) -> Arc<T> {
+    let raw: Arc<RawValue> = RawValue::from_string(raw.to_owned()).unwrap().into();
+    Arc::new(T::parse(&name(), 0, raw).unwrap())
+}
+
+#[test]
+fn lists_beside_the_tools_are_kept_and_files_of_before_have_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = DefinitionCache::open(directory.path(), "/c").unwrap();
+    let path = stored(&cache);
+    let offers = cache.load(&name()).unwrap().definitions.offers.clone();
+    assert!(offers.same(&definitions().offers));
+    let resources = offers.resources.unwrap();
+    assert_eq!(resources[0].raw().get(), r#"{"uri":"a:b", "size":1e1}"#);
+    // As an earlier version wrote it.
+    let mut file: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    for list in ["resources", "resource_templates", "prompts"] {
+        assert!(file.as_object_mut().unwrap().remove(list).is_some());
+    }
+    fs::write(&path, file.to_string()).unwrap();
+    let definitions = cache.load(&name()).unwrap().definitions;
+    assert_eq!(definitions.tools.len(), 1);
+    assert!(definitions.offers.same(&Offers::default()));
+    assert!(definitions.offers.prompts.is_none());
 }
 
 fn stored(cache: &DefinitionCache) -> PathBuf {

@@ -11,6 +11,7 @@ use super::Context;
 use super::connection::Request;
 use crate::access_log::{Event, Verdict};
 use crate::gate::approvals::{Key, LIFETIME};
+use crate::gate::rule::Target;
 use crate::gate::{self, Call, Decision};
 use crate::protocol::{Approval, Approvals, Approve, Confirmed, Decided, Deny, method};
 
@@ -75,7 +76,7 @@ impl Context {
             self.log_verdict(call.caller, &approval, Verdict::Denied)
                 .await;
         }
-        Err(problem.at_server(call.server.as_str(), Some(&call.tool.name)))
+        Err(problem.at_server(call.server.as_str(), Some(call.target.name())))
     }
 
     /// Makes use of a yes. What changed while it was waited for is judged anew: it was not what was shown.
@@ -98,15 +99,24 @@ impl Context {
             Verdict::Once
         };
         self.log_verdict(call.caller, approval, verdict).await;
-        let shown = |entry: &Entry| matches!(entry, Entry::Tool { tool, .. } if tool.hash == call.tool.hash);
-        let decision = match self.snapshots.current().entries.get(call.id) {
-            Some(entry) if shown(entry) => self.gate.authorize(call),
-            _ => Decision::Deny(
+        let snapshot = self.snapshots.current();
+        let is_as_shown = match (call.target, snapshot.entries.get(call.id)) {
+            (Target::Tool(shown), Some(Entry::Tool { tool, .. })) => tool.hash == shown.hash,
+            (Target::Tool(_), _) => false,
+            // There is no definition, and what is asked for is all in the arguments.
+            (Target::Offers(kind), _) => {
+                let hiding = &snapshot.sources.hiding;
+                !hiding.offers(call.server, call.id, kind)
+            }
+        };
+        let decision = match is_as_shown {
+            true => self.gate.authorize(call),
+            false => Decision::Deny(
                 Problem::new(
                     ProblemKind::Refused,
                     "refused: its definition changed while an approval was waited for",
                 )
-                .at_server(call.server.as_str(), Some(&call.tool.name))
+                .at_server(call.server.as_str(), Some(call.target.name()))
                 .hint("call it again"),
             ),
         };
@@ -122,7 +132,7 @@ impl Context {
                     asked.1.rule
                 ),
             )
-            .at_server(call.server.as_str(), Some(&call.tool.name))),
+            .at_server(call.server.as_str(), Some(call.target.name()))),
         }
     }
 

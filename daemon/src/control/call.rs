@@ -16,8 +16,9 @@ use super::elicitation::{Inquiries, with_unanswered};
 use super::{Context, methods};
 use crate::access_log::Event;
 use crate::gate;
+use crate::gate::rule::Target;
 use crate::protocol::{Call, CallReply, Progress};
-use crate::servers::{CallOptions, CallResult};
+use crate::servers::{Asked, CallOptions, CallResult};
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -92,7 +93,7 @@ struct Answered {
 }
 
 /// What became of a call that the end of the daemon cut off: its caller interrupted nothing, and no server failed.
-fn if_ended(context: &Context, problem: Problem) -> Problem {
+pub(super) fn if_ended(context: &Context, problem: Problem) -> Problem {
     let is_cut_off = matches!(problem.kind, ProblemKind::Interrupted | ProblemKind::Server);
     if !(is_cut_off && context.shutdown.is_cancelled()) {
         return problem;
@@ -129,29 +130,59 @@ async fn attempt(
     let call = gate::Call {
         id,
         server: &server.name,
-        tool: &tool,
+        target: Target::Tool(&tool),
         caller: &request.caller,
         arguments: &asked.arguments,
     };
     let started = Instant::now();
     let limit = asked.timeout_ms.map(Duration::from_millis);
     context.permit(&call, request, limit).await?;
+    let sent = Asked::Tool {
+        name: tool.name.to_string(),
+        arguments: asked.arguments.clone(),
+    };
+    let answer = send(context, &call, sent, request, left(limit, started)).await;
+    match (answer, unchecked) {
+        (Ok((result, unanswered)), unchecked) => Ok(Answered {
+            server,
+            tool,
+            result,
+            filled,
+            unchecked,
+            unanswered,
+        }),
+        (Err(problem), None) => Err(problem),
+        (Err(problem), Some(unchecked)) => Err(with_doubt(problem, &unchecked)),
+    }
+}
+
+/// What is left of a limit for the server, when the wait for an approval began then. It is one limit for both waits, since the client
+/// waits hardly longer than that. In whole seconds: people take some to answer.
+pub(super) fn left(limit: Option<Duration>, since: Instant) -> Option<Duration> {
+    let waited = Duration::from_secs(since.elapsed().as_secs());
+    limit.map(|limit| limit.saturating_sub(waited))
+}
+
+/// Asks a server for what was permitted, with progress and the server's own questions to whoever wants the answer. Gives what it asked
+/// in vain, too.
+pub(super) async fn send(
+    context: &Context,
+    call: &gate::Call<'_>,
+    asked: Asked,
+    request: &Request,
+    timeout: Option<Duration>,
+) -> Result<(CallResult, Vec<Problem>), Problem> {
     let (progress, received) = mpsc::unbounded_channel();
-    let (questions, mut inquiries) = Inquiries::of(&call, request);
+    let (questions, mut inquiries) = Inquiries::of(call, request);
     let options = CallOptions {
-        // One limit for both waits, since the client waits hardly longer than that. In whole seconds: people take some to answer.
-        timeout: limit
-            .map(|limit| limit.saturating_sub(Duration::from_secs(started.elapsed().as_secs()))),
+        timeout,
         cancelled: request.cancelled.clone(),
         progress: Some(progress),
         questions: Some(questions),
         session: request.caller.session.clone(),
     };
     let result = {
-        let arguments = asked.arguments.clone();
-        let running = context
-            .servers
-            .call(&server.name, &tool.name, arguments, options);
+        let running = context.servers.ask(call.server, asked, options);
         tokio::pin!(running);
         let passing_on = async {
             tokio::join!(pass_on(received, &request.progress), inquiries.pass_on());
@@ -164,21 +195,8 @@ async fn attempt(
     };
     let unanswered = inquiries.into_unanswered();
     match result {
-        Ok(result) => Ok(Answered {
-            server,
-            tool,
-            result,
-            filled,
-            unchecked,
-            unanswered,
-        }),
-        Err(problem) => {
-            let problem = match &unchecked {
-                Some(unchecked) => with_doubt(problem, unchecked),
-                None => problem,
-            };
-            Err(with_unanswered(problem, unanswered))
-        }
+        Ok(result) => Ok((result, unanswered)),
+        Err(problem) => Err(with_unanswered(problem, unanswered)),
     }
 }
 

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use skills::arguments::form::Form;
 use skills::definition::quote;
-use skills::entry_id::EntryId;
 use skills::problem::{Problem, ProblemKind};
 use tokio::sync::mpsc;
 
 use super::connection::Request;
-use crate::gate::{self, approvals::LIFETIME};
+use crate::gate;
+use crate::gate::approvals::LIFETIME;
+use crate::gate::rule::Target;
 use crate::protocol::{Elicitation, method};
 use crate::servers::{Elicited, Inquiry};
 
@@ -113,7 +114,7 @@ impl<'a> Inquiries<'a> {
     /// Takes note of a form that nobody filled in.
     fn silent(&mut self, elicitation: &Elicitation, silence: Silence) -> Elicited {
         if let Ok(form) = Form::read(&elicitation.message, &elicitation.schema) {
-            let problem = unanswered(&form, self.call.id, &silence);
+            let problem = unanswered(&form, self.call, &silence);
             self.note(problem);
         }
         Elicited::Cancel { why: None }
@@ -124,13 +125,13 @@ impl<'a> Inquiries<'a> {
     }
 
     fn note(&mut self, problem: Problem) {
-        let (server, tool) = (self.call.server.as_str(), &self.call.tool.name);
-        self.unanswered.push(problem.at_server(server, Some(tool)));
+        let (server, name) = (self.call.server.as_str(), self.call.target.name());
+        self.unanswered.push(problem.at_server(server, Some(name)));
     }
 }
 
 /// What was asked, and how it can be answered.
-fn unanswered(form: &Form, id: &EntryId, silence: &Silence) -> Problem {
+fn unanswered(form: &Form, call: &gate::Call<'_>, silence: &Silence) -> Problem {
     let why = match silence {
         Silence::Unable => "nobody is here to answer".to_owned(),
         Silence::Because(why) => why.clone(),
@@ -144,11 +145,14 @@ fn unanswered(form: &Form, id: &EntryId, silence: &Silence) -> Problem {
         form.message(),
         form.table()
     );
-    Problem::new(ProblemKind::Refused, message.trim_end()).hint(format!(
-        "to answer it: shelf call {} {} …",
-        form.options(),
-        quote(id.as_str())
-    ))
+    Problem::new(ProblemKind::Refused, message.trim_end()).hint(match call.target {
+        Target::Tool(_) => format!(
+            "to answer it: shelf call {} {} …",
+            form.options(),
+            quote(call.id.as_str())
+        ),
+        Target::Offers(_) => "to answer it, run the command on a terminal".to_owned(),
+    })
 }
 
 /// Adds to what went wrong with a call what its server asked for in vain.

@@ -146,9 +146,12 @@ pub(super) fn server_named<'a>(
     shown: &'a dyn Shown,
     wanted: &str,
 ) -> Result<&'a ServerName, Problem> {
-    let mut servers = shown.sources().servers.keys();
-    servers
-        .find(|server| is_named(shown, server, wanted))
+    let servers = || shown.sources().servers.keys();
+    // The name that the mount shows is one server's alone; another may be configured under it.
+    let is_shown = |server: &&ServerName| shown.server_name(server).as_deref() == Some(wanted);
+    servers()
+        .find(is_shown)
+        .or_else(|| servers().find(|server| server.as_str() == wanted))
         .ok_or_else(|| no_server(shown, wanted))
 }
 

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 
 use skills::catalog::Hides;
 use skills::entry_id::{EntryId, ServerName};
+use skills::offers;
 use skills::problem::{Location, Problem, ProblemKind};
 use skills::tool::Tool;
 
-use super::rule::{List, Rule, Subject};
+use super::rule::{List, Rule, Subject, Target};
 
 /// Every rule of a configuration. None of them is about a user: who may approve stands beside them.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +65,7 @@ impl Policy {
     /// section it stands in. What nothing matches goes on unless there is an `allow`.
     pub fn judge(&self, subject: &Subject<'_>) -> Ruling<'_> {
         let own = subject
-            .tool
+            .target
             .and_then(|(server, _)| self.servers.get(server));
         let sections = || std::iter::once(&self.general).chain(own);
         if let Some(fault) = sections().find_map(|rules| rules.fault.as_ref()) {
@@ -148,19 +149,29 @@ impl Hidden {
     }
 }
 
-impl Hides for Hidden {
-    fn hides_tool(&self, server: &ServerName, id: &EntryId, tool: &Tool) -> bool {
+impl Hidden {
+    fn hides(&self, server: &ServerName, id: &EntryId, target: Target<'_>) -> bool {
         let subject = Subject {
             id,
-            tool: Some((server, tool)),
+            target: Some((server, target)),
         };
         let own = self.servers.get(server).into_iter().flatten();
         let mut rules = self.general.iter().chain(own);
         rules.any(|rule| rule.is_about(&subject))
     }
+}
+
+impl Hides for Hidden {
+    fn hides_tool(&self, server: &ServerName, id: &EntryId, tool: &Tool) -> bool {
+        self.hides(server, id, Target::Tool(tool))
+    }
+
+    fn hides_offers(&self, server: &ServerName, id: &EntryId, kind: offers::Kind) -> bool {
+        self.hides(server, id, Target::Offers(kind))
+    }
 
     fn hides_skill(&self, id: &EntryId) -> bool {
-        let subject = Subject { id, tool: None };
+        let subject = Subject { id, target: None };
         self.general.iter().any(|rule| rule.is_about(&subject))
     }
 }

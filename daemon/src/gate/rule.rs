@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{Glob, GlobMatcher};
 use skills::entry_id::{EntryId, ServerName};
+use skills::offers;
 use skills::tool::{Hints, Tool};
 
 /// The characters that have a meaning in a glob.
@@ -96,13 +97,48 @@ impl Hint {
     }
 }
 
+/// What is asked of a server.
+#[derive(Clone, Copy, Debug)]
+pub enum Target<'a> {
+    /// A tool is called.
+    Tool(&'a Tool),
+    /// A resource is read, or a prompt asked for: one id for all of a kind, and no more is known of what a server may offer.
+    Offers(offers::Kind),
+}
+
+impl Target<'_> {
+    /// The tool's name as its server sent it, or the name of the file that lists what is offered.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Tool(tool) => &tool.name,
+            Self::Offers(kind) => kind.name(),
+        }
+    }
+
+    /// What it says of itself, or what is so by its nature.
+    pub const fn hints(&self) -> Hints {
+        match self {
+            Self::Tool(tool) => tool.hints,
+            Self::Offers(_) => offers::Kind::hints(),
+        }
+    }
+
+    /// The hash of what an approval is for. A tool of the same name has another.
+    pub fn definition(&self) -> [u8; 32] {
+        match self {
+            Self::Tool(tool) => tool.hash,
+            Self::Offers(kind) => *blake3::hash(kind.name().as_bytes()).as_bytes(),
+        }
+    }
+}
+
 /// What rules are asked about.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// Its id.
     pub id: &'a EntryId,
-    /// The server and the tool; `None` for a skill.
-    pub tool: Option<(&'a ServerName, &'a Tool)>,
+    /// The server, and what is asked of it; `None` for a skill.
+    pub target: Option<(&'a ServerName, Target<'a>)>,
 }
 
 /// One rule, where it is written.
@@ -175,18 +211,18 @@ impl Rule {
     /// Whether it is about this. A tool goes by its id and by the name that its server gave it: they differ where two tools claim
     /// one name, which must not take a tool from under a rule.
     pub fn is_about(&self, subject: &Subject<'_>) -> bool {
-        match (&self.matches, subject.tool) {
-            (Matches::Hint(hint), Some((_, tool))) => hint.holds(tool.hints),
-            (Matches::Id(glob), tool) => {
+        match (&self.matches, subject.target) {
+            (Matches::Hint(hint), Some((_, target))) => hint.holds(target.hints()),
+            (Matches::Id(glob), target) => {
                 glob.is_match(subject.id.as_str())
-                    || tool.is_some_and(|(server, tool)| {
-                        glob.is_match(format!("{server}/{}", tool.name))
+                    || target.is_some_and(|(server, target)| {
+                        glob.is_match(format!("{server}/{}", target.name()))
                     })
             }
-            (Matches::Name(glob), Some((_, tool))) => {
+            (Matches::Name(glob), Some((_, target))) => {
                 let id = subject.id.as_str();
                 let name = id.split_once('/').map_or(id, |(_, name)| name);
-                glob.is_match(name) || glob.is_match(&*tool.name)
+                glob.is_match(name) || glob.is_match(target.name())
             }
             (Matches::Hint(_) | Matches::Name(_), None) => false,
         }

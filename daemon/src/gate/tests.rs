@@ -10,7 +10,7 @@ use skills::tool::Tool;
 
 use super::policy::{Policy, Rules};
 use super::remembered::Remembered;
-use super::rule::{List, Rule};
+use super::rule::{List, Rule, Target};
 use super::{Call, Decision, Gate};
 use crate::caller::Caller;
 use crate::protocol;
@@ -61,7 +61,7 @@ fn ask(gate: &Gate, uid: u32, definition: &str, arguments: &str) -> Decision {
     gate.authorize(&Call {
         id: &EntryId("github/delete".into()),
         server: &server,
-        tool: &tool,
+        target: Target::Tool(&tool),
         caller: &caller,
         arguments: &arguments,
     })

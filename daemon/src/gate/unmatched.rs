@@ -4,10 +4,11 @@
 
 use skills::catalog::{Entry, Snapshot};
 use skills::entry_id::ServerName;
+use skills::offers;
 use skills::problem::{Problem, ProblemKind};
 
 use super::policy::{Policy, Rules};
-use super::rule::{Rule, Subject};
+use super::rule::{Rule, Subject, Target};
 
 /// What is to be said of the rules about calls. While a server's tools are not known, any of them may be meant.
 pub(crate) fn problems(policy: &Policy, snapshot: &Snapshot) -> Vec<Problem> {
@@ -49,12 +50,25 @@ fn is_server(snapshot: &Snapshot, wanted: &str) -> bool {
 }
 
 fn matches(rule: &Rule, snapshot: &Snapshot) -> bool {
-    snapshot.entries.iter().any(|(id, entry)| match entry {
+    let mut entries = snapshot.entries.iter();
+    let mut servers = snapshot.sources.servers.keys();
+    entries.any(|(id, entry)| match entry {
         Entry::Tool { server, tool } => rule.is_about(&Subject {
             id,
-            tool: Some((&server.name, tool)),
+            target: Some((&server.name, Target::Tool(tool))),
         }),
         Entry::Skill(_) => false,
+    }) || servers.any(|server| matches_offers(rule, snapshot, server))
+}
+
+/// Whether it is about what a server offers beside its tools. It may have resources that it does not list.
+fn matches_offers(rule: &Rule, snapshot: &Snapshot, server: &ServerName) -> bool {
+    let file_name = snapshot.server_file_name(server).unwrap_or_default();
+    offers::Kind::ALL.into_iter().any(|kind| {
+        rule.is_about(&Subject {
+            id: &kind.id(&file_name),
+            target: Some((server, Target::Offers(kind))),
+        })
     })
 }
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use skills::catalog::Hides;
+use skills::catalog::{Hides, Hiding};
 use skills::discovery::SkillRoot;
 use skills::entry_id::{EntryId, ServerName};
 use skills::layout::ids;
@@ -16,6 +16,7 @@ use super::scan;
 use crate::cache::CachedDefinitions;
 use crate::config::Config;
 use crate::gate::policy::Hidden;
+use crate::protocol::ListedOffers;
 use crate::run::{Origin, configuration_name};
 use crate::surroundings::Surroundings;
 
@@ -97,6 +98,21 @@ impl OfflineNames {
         servers.filter_map(|((name, server), directory)| {
             (!server.disabled).then_some((name, directory))
         })
+    }
+
+    /// What a server offers beside its tools, as it was listed last and without what is hidden.
+    pub fn offers(&self, server: &str) -> ListedOffers {
+        let mut directories = self.directories();
+        let named =
+            directories.find(|(name, directory)| name.as_str() == server || directory == server);
+        let Some((server, directory)) = named else {
+            return ListedOffers::default();
+        };
+        let Some(cached) = self.cache.load(server) else {
+            return ListedOffers::default();
+        };
+        let hiding = Hiding::by(Arc::new(self.hidden.clone()));
+        ListedOffers::of(&hiding.shown_offers(server, &directory, &cached.definitions.offers))
     }
 
     fn of_server(&self, server: &ServerName, directory: &str) -> Vec<EntryId> {

@@ -18,10 +18,10 @@ pub struct Call {
     pub timeout_ms: Option<u64>,
 }
 
-/// The answer to `call`.
+/// The answer to `call`, and to `read` and `prompt`, which have no error of their own.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CallReply {
-    /// The tool that was called.
+    /// The tool that was called; the file that lists what else was asked for.
     pub id: EntryId,
     /// `isError` of the result.
     pub is_error: bool,

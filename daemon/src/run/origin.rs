@@ -46,6 +46,8 @@ impl Origin {
         if let Some(project) = &self.project {
             project.add_to(&mut config);
         }
+        let absent = config.absent_roots(&self.environment);
+        config.problems.extend(absent);
         Ok(config)
     }
 

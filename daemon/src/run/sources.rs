@@ -77,7 +77,6 @@ impl Sources {
             .iter()
             .filter(|p| !said(p))
             .cloned()
-            .chain(config.absent_roots(&self.environment))
             .collect();
         // A closed queue means that the daemon is ending.
         let _ = self.updates.send(SourceUpdate::Configuration {

@@ -3,16 +3,15 @@
 
 use std::time::Duration;
 
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use skills::entry_id::ServerName;
 use skills::problem::{Problem, ProblemKind};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::asked::Asked;
 use super::asking::Asker;
 use super::connection::RequestError;
 use super::handle::Handle;
@@ -29,8 +28,7 @@ const TRIES: usize = 2;
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) server: ServerName,
-    pub(super) tool: String,
-    pub(super) arguments: Map<String, Value>,
+    pub(super) asked: Asked,
     pub(super) handle: Handle,
     /// Who calls; empty when nobody knows.
     pub(super) session: String,
@@ -139,7 +137,7 @@ impl Call {
                 .await?;
             let ends = *terms.ends.get_or_insert_with(|| deadline(terms.limit));
             let ticket = Ticket::with_asker(terms.progress.clone(), terms.asker.clone());
-            let request = self.request(inputs);
+            let request = self.asked.request(inputs);
             let reply = lease
                 .connection
                 .request(request, ticket, ends, terms.cancelled)
@@ -184,7 +182,7 @@ impl Call {
             inputs = wanted.answered(lease.connection.answers(), &to) => {
                 inputs.map_err(|why| self.at_tool(&why))
             }
-            () = terms.cancelled.cancelled() => Err(failure::interrupted(&self.server, &self.tool)),
+            () = terms.cancelled.cancelled() => Err(failure::interrupted(&self.server, self.asked.place())),
             () = late => Err(self.timed_out(terms.limit)),
         }
     }
@@ -209,15 +207,9 @@ impl Call {
         tokio::select! {
             biased;
             lease = lease => lease.unwrap_or_else(|_| Err(self.stopped())),
-            () = cancelled.cancelled() => Err(failure::interrupted(&self.server, &self.tool)),
+            () = cancelled.cancelled() => Err(failure::interrupted(&self.server, self.asked.place())),
             () = late => Err(self.timed_out(limit)),
         }
-    }
-
-    fn request(&self, inputs: &Inputs) -> ClientRequest {
-        let params =
-            CallToolRequestParams::new(self.tool.clone()).with_arguments(self.arguments.clone());
-        ClientRequest::CallToolRequest(CallToolRequest::new(inputs.beside(params)))
     }
 
     fn result(&self, raw: Box<RawValue>) -> Result<Answered, Problem> {
@@ -250,11 +242,22 @@ impl Call {
     }
 
     fn at_tool(&self, message: &str) -> Problem {
-        failure::server(&self.server, message).at_server(self.server.as_str(), Some(&self.tool))
+        failure::server(&self.server, message)
+            .at_server(self.server.as_str(), Some(self.asked.place()))
     }
 
     fn failed(&self, error: RequestError) -> Problem {
-        failure::of_call(&self.server, &self.tool, error, &self.handle.log_path)
+        if let RequestError::Refused(said) = &error
+            && let Some(problem) = self.asked.not_found(said)
+        {
+            return problem.at_server(self.server.as_str(), Some(self.asked.place()));
+        }
+        failure::of_call(
+            &self.server,
+            self.asked.place(),
+            error,
+            &self.handle.log_path,
+        )
     }
 
     fn stopped(&self) -> Problem {
@@ -267,11 +270,11 @@ impl Call {
             &self.server,
             format!("the server was stopped before it answered, since {why}"),
         )
-        .at_server(self.server.as_str(), Some(&self.tool))
+        .at_server(self.server.as_str(), Some(self.asked.place()))
     }
 
     fn timed_out(&self, limit: Duration) -> Problem {
-        failure::timed_out(&self.server, &self.tool, Some(limit))
+        failure::timed_out(&self.server, self.asked.place(), Some(limit))
     }
 }
 

@@ -1,12 +1,14 @@
 //! One running server: the handshake, requests, and its end, however that comes.
 
+mod changes;
+
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use rmcp::RoleClient;
-use rmcp::model::{ClientRequest, GetExtensions, ProtocolVersion, SubscriptionFilter};
+use rmcp::model::{ClientRequest, GetExtensions, ProtocolVersion};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, Peer, PeerRequestOptions, RequestHandle,
     RunningService, ServiceError, serve_client_with_lifecycle,
@@ -30,8 +32,6 @@ use crate::config::Endpoint;
 
 /// How long a courtesy to the server (a cancellation, closing down) may hold us up.
 const COURTESY_LIMIT: Duration = Duration::from_secs(3);
-/// How long a server may take to confirm a subscription.
-const LISTEN_LIMIT: Duration = Duration::from_secs(10);
 
 /// A running server.
 #[derive(Debug)]
@@ -220,12 +220,6 @@ impl Connection {
         self.peer.peer_info()
     }
 
-    /// Whether it says that it has tools.
-    pub(super) fn declares_tools(&self) -> bool {
-        self.about()
-            .is_some_and(|about| about.capabilities.tools.is_some())
-    }
-
     /// Whether it has ended, or is about to.
     pub(super) fn is_closed(&self) -> bool {
         self.stop.is_cancelled() || self.peer.is_transport_closed() || self.ended.borrow().is_some()
@@ -247,23 +241,6 @@ impl Connection {
         self.gone.cancelled().await;
     }
 
-    /// Resolves when the server says that its tools changed.
-    pub(super) async fn tools_changed(&self) {
-        self.tap.tools_changed().await;
-    }
-
-    /// Whether it can't say that its tools changed.
-    pub(super) fn is_silent(&self) -> bool {
-        let announces = || {
-            let tools = self.about()?.capabilities.tools.clone()?;
-            tools.list_changed
-        };
-        let deaf = self.session.as_ref().is_some_and(|session| {
-            self.era == Era::Initialize && session.is_deaf() && announces() == Some(true)
-        });
-        deaf || self.silent.load(Ordering::Relaxed)
-    }
-
     /// Takes note of a tool that was listed.
     ///
     /// # Errors
@@ -273,32 +250,6 @@ impl Connection {
             Some(session) => session.admit(tool),
             None => Ok(()),
         }
-    }
-
-    /// Subscribes to changes where the era wants that. What arrives is seen by the tap; a quarter of the servers refuse,
-    /// and those must be asked again after calls.
-    pub(super) fn subscribe(self: &Arc<Self>) {
-        if self.era == Era::Initialize {
-            return;
-        }
-        self.silent.store(true, Ordering::Relaxed);
-        let (peer, stop) = (self.peer.clone(), self.stop.clone());
-        let connection = Arc::downgrade(self);
-        let set_silent = move |silent| {
-            if let Some(connection) = connection.upgrade() {
-                connection.silent.store(silent, Ordering::Relaxed);
-            }
-        };
-        let listen = async move {
-            let filter = SubscriptionFilter::builder().tools_list_changed().build();
-            let Ok(Ok(mut subscription)) = timeout(LISTEN_LIMIT, peer.listen(filter)).await else {
-                return;
-            };
-            set_silent(subscription.acknowledged().tools_list_changed != Some(true));
-            while let Ok(Some(_)) = subscription.next().await {}
-            set_silent(true);
-        };
-        tokio::spawn(async move { stop.run_until_cancelled(listen).await });
     }
 
     /// Sends a request and waits for the bytes of its result, until the deadline or the cancellation.

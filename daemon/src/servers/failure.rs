@@ -66,27 +66,27 @@ pub(super) fn summary(ending: &Ending) -> String {
     cut(&text, MAX_SUMMARY)
 }
 
-/// A list that could not be had.
-pub(super) fn of_listing(name: &ServerName, error: RequestError) -> Problem {
+/// A list of `what` that could not be had.
+pub(super) fn of_listing(name: &ServerName, what: &str, error: RequestError) -> Problem {
     if let RequestError::Lost(lost) = &error {
         return of_lost(name, lost);
     }
     server(
         name,
         match error {
-            RequestError::NotSent => "ended before its tools could be listed".to_owned(),
+            RequestError::NotSent => format!("ended before its {what} could be listed"),
             RequestError::BrokeOff(ending) => {
-                format!("{} while it listed its tools", summary(&ending))
+                format!("{} while it listed its {what}", summary(&ending))
             }
             RequestError::Lost(lost) => lost.what,
             RequestError::Refused(error) => {
-                format!("refused to list its tools: {}", of_server(&error))
+                format!("refused to list its {what}: {}", of_server(&error))
             }
             RequestError::TooLong { bytes } => {
-                format!("its list of tools is too long ({bytes} bytes in one line)")
+                format!("its list of {what} is too long ({bytes} bytes in one line)")
             }
-            RequestError::TimedOut => "did not list its tools in time".to_owned(),
-            RequestError::Interrupted => "was stopped while it listed its tools".to_owned(),
+            RequestError::TimedOut => format!("did not list its {what} in time"),
+            RequestError::Interrupted => format!("was stopped while it listed its {what}"),
         },
     )
 }
@@ -137,7 +137,8 @@ pub(super) fn interrupted(name: &ServerName, tool: &str) -> Problem {
     .at_server(name.as_str(), Some(tool))
 }
 
-fn of_server(error: &ServerError) -> String {
+/// What a server says in a protocol error.
+pub(super) fn of_server(error: &ServerError) -> String {
     let mut text = format!("{} (code {})", cut(&error.message, MAX_MESSAGE), error.code);
     if let Some(data) = &error.data {
         text.push_str("; data: ");

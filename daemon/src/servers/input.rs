@@ -3,7 +3,7 @@
 //!
 //! It does not matter what was asked of the server: its questions come in reply to any request that may have them.
 
-use rmcp::model::{CallToolRequestParams, InputResponses};
+use rmcp::model::InputResponses;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -69,12 +69,14 @@ impl Wanted {
 }
 
 impl Inputs {
-    /// Puts them beside the arguments of a call. Nothing is sent that the server did not ask for.
-    pub(super) fn beside(&self, params: CallToolRequestParams) -> CallToolRequestParams {
-        let mut params = params;
-        params.input_responses.clone_from(&self.responses);
-        params.request_state.clone_from(&self.state);
-        params
+    /// The answers; `None` where the server asked nothing.
+    pub(super) fn responses(&self) -> Option<InputResponses> {
+        self.responses.clone()
+    }
+
+    /// What the server wants back; `None` where it gave nothing.
+    pub(super) fn state(&self) -> Option<String> {
+        self.state.clone()
     }
 }
 

@@ -1,47 +1,51 @@
-//! Asking a server for its tools, page by page and tool by tool.
+//! Asking a server for what it has: its tools, then what it offers beside them, item by item.
+
+mod pages;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
-use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use skills::entry_id::ServerName;
+use skills::offers::{Offered, Offers};
 use skills::problem::{Problem, ProblemKind};
 use skills::tool::Tool;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::connection::{Connection, RequestError};
+pub(super) use self::pages::List;
+use super::connection::Connection;
 use super::failure;
-use super::ticket::Ticket;
 
-/// How many pages are read; a server that goes on for ever must end somewhere.
-const MAX_PAGES: usize = 1_000;
-/// "Method not found": how a server without tools answers.
-const METHOD_NOT_FOUND: i64 = -32601;
+/// How long the lists of resources and prompts may take together: whoever calls a tool waits for them, and needs none of them.
+const OFFERS_LIMIT: Duration = Duration::from_secs(10);
 
-/// What a server answered to `tools/list`.
+/// What a server has.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     /// The tools that could be read, names unique, in the order in which they were sent.
     pub(super) tools: Vec<Arc<Tool>>,
+    /// The lists beside them; one that failed is not known.
+    pub(super) offers: Offers,
     /// What was wrong with the others.
     pub(super) problems: Vec<Problem>,
 }
 
-#[derive(Deserialize)]
-struct Page {
-    tools: Vec<Box<RawValue>>,
-    #[serde(default, rename = "nextCursor")]
-    next_cursor: Option<Box<RawValue>>,
+/// One server, while it is asked.
+#[derive(Clone, Copy)]
+struct Inquiry<'a> {
+    server: &'a ServerName,
+    connection: &'a Connection,
+    deadline: Instant,
+    cancelled: &'a CancellationToken,
 }
 
-/// Lists a server's tools.
+/// Lists what a server has.
 ///
 /// # Errors
-/// When a page is refused, unreadable or late. A tool that can't be read, a cursor that repeats and too many pages are
-/// problems beside what was read.
+/// When a page of its tools is refused, unreadable or late. A tool that can't be read, a cursor that repeats and too many pages are
+/// problems beside what was read, and so is all that is wrong with the other lists.
 pub(super) async fn list(
     server: &ServerName,
     connection: &Connection,
@@ -49,55 +53,46 @@ pub(super) async fn list(
     cancelled: &CancellationToken,
 ) -> Result<Listing, Problem> {
     let mut listing = Listing::default();
-    let mut names = HashSet::new();
-    let mut cursors = HashSet::new();
-    let mut cursor = None;
-    let mut position = 0;
-    for _ in 0..MAX_PAGES {
-        // The first page is asked for without a cursor; an empty string is a cursor like any other.
-        let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
-        let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
-        let reply = connection
-            .request(request, Ticket::new(None), deadline, cancelled)
-            .await;
-        let raw = match reply {
-            Ok(raw) => raw,
-            Err(RequestError::Refused(error))
-                if error.code == METHOD_NOT_FOUND && !connection.declares_tools() =>
-            {
-                return Ok(listing);
-            }
-            Err(error) => return Err(failure::of_listing(server, error)),
-        };
-        let page: Page = serde_json::from_str(raw.get()).map_err(|error| {
-            failure::server(server, format!("its list of tools can't be read: {error}"))
-        })?;
-        for raw in page.tools {
-            listing.take(server, connection, position, raw.into(), &mut names);
-            position += 1;
-        }
-        let Some(next) = page.next_cursor else {
-            return Ok(listing);
-        };
-        let Ok(next) = serde_json::from_str::<String>(next.get()) else {
-            listing.stop(server, "the cursor of its list of tools is not a string");
-            return Ok(listing);
-        };
-        if !cursors.insert(next.clone()) {
-            listing.stop(server, "its list of tools repeats a cursor");
-            return Ok(listing);
-        }
-        cursor = Some(next);
-    }
-    listing.stop(server, "its list of tools has too many pages");
+    let inquiry = Inquiry {
+        server,
+        connection,
+        deadline,
+        cancelled,
+    };
+    listing.ask_for_tools(inquiry).await?;
+    listing.ask_for_offers(inquiry).await;
     Ok(listing)
 }
 
+impl Inquiry<'_> {
+    async fn pages(self, list: List) -> Result<pages::Pages, Problem> {
+        pages::read(
+            list,
+            self.server,
+            self.connection,
+            self.deadline,
+            self.cancelled,
+        )
+        .await
+    }
+}
+
 impl Listing {
+    async fn ask_for_tools(&mut self, inquiry: Inquiry<'_>) -> Result<(), Problem> {
+        let pages = inquiry.pages(List::Tools).await?;
+        let mut names = HashSet::new();
+        for (position, raw) in pages.items.into_iter().enumerate() {
+            self.take(inquiry, position, raw, &mut names);
+        }
+        self.note_end(inquiry, pages.stopped, List::Tools, self.tools.len());
+        Ok(())
+    }
+
     fn take(
         &mut self,
-        server: &ServerName,
-        connection: &Connection,
+        Inquiry {
+            server, connection, ..
+        }: Inquiry<'_>,
         position: usize,
         raw: Arc<RawValue>,
         names: &mut HashSet<Arc<str>>,
@@ -126,11 +121,75 @@ impl Listing {
         }
     }
 
-    fn stop(&mut self, server: &ServerName, why: &str) {
-        let message = format!(
-            "{why}; the {} tools read so far are shown",
-            self.tools.len()
-        );
-        self.problems.push(failure::server(server, message));
+    /// Asks for what the server says that it has. Whatever fails, its tools are there.
+    async fn ask_for_offers(&mut self, inquiry: Inquiry<'_>) {
+        let inquiry = Inquiry {
+            deadline: inquiry.deadline.min(Instant::now() + OFFERS_LIMIT),
+            ..inquiry
+        };
+        self.offers = if inquiry.connection.declares(List::Resources) {
+            Offers {
+                resources: self.ask_for(inquiry, List::Resources).await,
+                templates: self.ask_for(inquiry, List::Templates).await,
+                prompts: None,
+            }
+        } else {
+            Offers {
+                resources: Some(Vec::new()),
+                templates: Some(Vec::new()),
+                prompts: None,
+            }
+        };
+        self.offers.prompts = if inquiry.connection.declares(List::Prompts) {
+            self.ask_for(inquiry, List::Prompts).await
+        } else {
+            Some(Vec::new())
+        };
+    }
+
+    /// Asks for one list; `None` when it can't be had, which is a problem.
+    async fn ask_for<T: Offered>(
+        &mut self,
+        inquiry: Inquiry<'_>,
+        list: List,
+    ) -> Option<Vec<Arc<T>>> {
+        let server = inquiry.server;
+        let pages = match inquiry.pages(list).await {
+            Ok(pages) => pages,
+            Err(problem) => {
+                self.problems.push(problem);
+                return None;
+            }
+        };
+        let mut keys = HashSet::new();
+        let mut read = Vec::new();
+        for (position, raw) in pages.items.into_iter().enumerate() {
+            match T::parse(server, position, raw) {
+                Ok(item) if keys.insert(item.key().to_owned()) => read.push(Arc::new(item)),
+                Ok(item) => {
+                    let message = format!(
+                        "its list of {} has {} twice, the first is used",
+                        list.what(),
+                        item.key()
+                    );
+                    self.problems.push(
+                        Problem::new(ProblemKind::MalformedOffer, message)
+                            .at_server(server.as_str(), None),
+                    );
+                }
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+        self.note_end(inquiry, pages.stopped, list, read.len());
+        Some(read)
+    }
+
+    fn note_end(&mut self, inquiry: Inquiry<'_>, stopped: Option<&str>, list: List, read: usize) {
+        if let Some(why) = stopped {
+            let what = list.what();
+            let message =
+                format!("its list of {what} {why}; the {read} {what} read so far are shown");
+            self.problems.push(failure::server(inquiry.server, message));
+        }
     }
 }

@@ -99,10 +99,10 @@ struct Running {
     start: u64,
     /// Since when nobody calls.
     idle_since: Instant,
-    /// When the tools are to be listed again, and when that was first asked for.
+    /// When everything is to be listed again, and when that was first asked for.
     relist: Option<(Instant, Instant)>,
     listing: Option<JoinHandle<Result<Listing, Problem>>>,
-    /// When they were listed last.
+    /// When it was listed last.
     listed: Instant,
     /// Who waits for the next listing.
     refreshers: Vec<oneshot::Sender<Result<(), Problem>>>,
@@ -112,7 +112,7 @@ enum Event {
     Stop,
     Message(Message),
     Ended(Ending),
-    ToolsChanged,
+    ListsChanged,
     Relist,
     Listed(Result<Listing, Problem>),
     UseChanged,
@@ -230,7 +230,7 @@ impl Supervisor {
             ending = running.connection.ended() => Event::Ended(ending),
             event = message => event,
             listed = finished(running.listing.as_mut()) => Event::Listed(listed),
-            () = running.connection.tools_changed() => Event::ToolsChanged,
+            () = running.connection.lists_changed() => Event::ListsChanged,
             _ = in_use.changed() => Event::UseChanged,
             // Returns to the loop, which reads the settings anew.
             Ok(()) = self.settings.changed() => Event::UseChanged,
@@ -242,7 +242,7 @@ impl Supervisor {
     /// Handles what happens to a running server without ending it.
     async fn attend(&mut self, event: Event, running: &mut Running) {
         match event {
-            Event::ToolsChanged => running.relist_soon(),
+            Event::ListsChanged => running.relist_soon(),
             Event::Relist => {
                 running.relist = None;
                 running.listing = Some(tokio::spawn({

@@ -38,7 +38,7 @@ pub(super) struct Tap(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     log: ServerLog,
-    tools_changed: Notify,
+    lists_changed: Notify,
     pending: Mutex<Pending>,
 }
 
@@ -131,14 +131,14 @@ impl Tap {
     pub(super) fn new(log: ServerLog) -> Self {
         Self(Arc::new(Shared {
             log,
-            tools_changed: Notify::new(),
+            lists_changed: Notify::new(),
             pending: Mutex::default(),
         }))
     }
 
-    /// Resolves after the server said that its tools changed; several such notifications may be one.
-    pub(super) async fn tools_changed(&self) {
-        self.0.tools_changed.notified().await;
+    /// Resolves after the server said that one of its lists changed; several such notifications may be one.
+    pub(super) async fn lists_changed(&self) {
+        self.0.lists_changed.notified().await;
     }
 
     /// The era of the last handshake request that was sent.
@@ -151,9 +151,9 @@ impl Tap {
         self.pending().handshake.last() == Some(&(id, era))
     }
 
-    /// Takes it that the tools may have changed unseen.
+    /// Takes it that the lists may have changed unseen.
     pub(super) fn expect_changes(&self) {
-        self.0.tools_changed.notify_one();
+        self.0.lists_changed.notify_one();
     }
 
     /// Takes it that a request has no reply; what rmcp is told of it.
@@ -221,7 +221,11 @@ impl Tap {
                 self.take_progress(envelope);
                 return None;
             }
-            Some("notifications/tools/list_changed") => self.0.tools_changed.notify_one(),
+            Some(
+                "notifications/tools/list_changed"
+                | "notifications/resources/list_changed"
+                | "notifications/prompts/list_changed",
+            ) => self.0.lists_changed.notify_one(),
             _ => {}
         }
         let message = serde_json::from_str(text).ok();

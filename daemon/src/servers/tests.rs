@@ -7,6 +7,7 @@ mod http;
 mod http_ways;
 mod instances;
 mod life;
+mod offers;
 mod questions;
 mod restarts;
 mod shelf;

@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::io;
 
+use crate::problem::{Problem, ProblemKind};
+
 /// What a word asks to be read in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin<'a> {
@@ -52,6 +54,20 @@ pub(super) fn text<'w>(
             format!("is to be read from the file {file:?}: {error}"),
             Some("a text that begins with @ is written with @@".to_owned()),
         )),
+    }
+}
+
+/// Reads the text that a word stands for, for a value that is nothing but a text.
+///
+/// # Errors
+/// As [`parse_flags`](super::parse_flags), under the name that the value is given by.
+pub fn read_text(name: &str, word: &str, read: &mut Read<'_>) -> Result<String, Problem> {
+    match text(word, read) {
+        Ok(text) => Ok(text.text.into_owned()),
+        Err((why, hint)) => {
+            let problem = Problem::new(ProblemKind::Arguments, format!("{name} {why}"));
+            Err(hint.into_iter().fold(problem, Problem::hint))
+        }
     }
 }
 

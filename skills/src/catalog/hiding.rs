@@ -6,12 +6,16 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::entry_id::{EntryId, ServerName};
+use crate::offers::{self, Offers};
 use crate::tool::Tool;
 
 /// Decides which entries are left off the shelf. The answer must follow from the arguments alone.
 pub trait Hides: Debug + Send + Sync {
     /// Whether a tool is left out.
     fn hides_tool(&self, server: &ServerName, id: &EntryId, tool: &Tool) -> bool;
+
+    /// Whether the file is left out that lists what a server offers of one kind, and with it all of that kind.
+    fn hides_offers(&self, server: &ServerName, id: &EntryId, kind: offers::Kind) -> bool;
 
     /// Whether a skill is left out.
     fn hides_skill(&self, id: &EntryId) -> bool;
@@ -39,6 +43,24 @@ impl Hiding {
     pub(crate) fn tool(&self, server: &ServerName, id: &EntryId, tool: &Tool) -> bool {
         let decides = self.0.as_ref();
         decides.is_some_and(|decides| decides.hides_tool(server, id, tool))
+    }
+
+    /// Whether what a server offers of one kind is left out.
+    pub fn offers(&self, server: &ServerName, id: &EntryId, kind: offers::Kind) -> bool {
+        let decides = self.0.as_ref();
+        decides.is_some_and(|decides| decides.hides_offers(server, id, kind))
+    }
+
+    /// What a server offers beside its tools, without what is left out.
+    pub fn shown_offers(&self, server: &ServerName, file_name: &str, offers: &Offers) -> Offers {
+        let is_shown = |kind: offers::Kind| !self.offers(server, &kind.id(file_name), kind);
+        let resources = is_shown(offers::Kind::Resources);
+        let prompts = is_shown(offers::Kind::Prompts);
+        Offers {
+            resources: offers.resources.clone().filter(|_| resources),
+            templates: offers.templates.clone().filter(|_| resources),
+            prompts: offers.prompts.clone().filter(|_| prompts),
+        }
     }
 
     pub(crate) fn skill(&self, id: &EntryId) -> bool {

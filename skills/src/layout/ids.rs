@@ -14,7 +14,7 @@ pub(super) const SKILLS: &str = "skills";
 /// Names that a server can't have: `skills/x` is the id of a skill, `bin/x` a path in the mount.
 const RESERVED_SERVERS: &[&str] = &["bin", SKILLS];
 /// Names that a tool can't have, since the layout's own files stand beside it.
-const RESERVED_TOOLS: &[&str] = &["INDEX", "SERVER", "STATUS"];
+const RESERVED_TOOLS: &[&str] = &["INDEX", "PROMPTS", "RESOURCES", "SERVER", "STATUS"];
 /// Names that a skill can't have.
 const RESERVED_SKILLS: &[&str] = &["INDEX.md"];
 

@@ -13,6 +13,7 @@ use crate::entry_id::EntryId;
 use crate::index::{self, Group, Kind, Line, Tokens};
 use crate::json;
 use crate::names::Taken;
+use crate::offers;
 use crate::problem::Problem;
 use crate::server::{Server, ServerState};
 use crate::summary::{distinguish, summarize};
@@ -133,10 +134,17 @@ impl ServerContent {
 
         let mut children: Vec<_> = tools.iter().map(|tool| tool.definition.clone()).collect();
         let cost = tools.iter().map(|tool| tool.tokens).sum();
+        let known = server.definitions.as_ref();
+        let offers = known.map(|known| {
+            let hiding = given.hiding;
+            hiding.shown_offers(&server.name, file_name, &known.offers)
+        });
+        let offers = offers.unwrap_or_default();
         let index = match (&lines, group.placeholder()) {
             (None, Some(placeholder)) => placeholder.to_owned(),
             (lines, _) => {
-                index::of_entries(lines.as_deref().unwrap_or_default(), Kind::Tools, cost)
+                let lines = lines.as_deref().unwrap_or_default();
+                index::of_entries(lines, Kind::Tools, cost) + &offers::index_line(&offers)
             }
         };
         children.push(stamp.file(&format!("mcp/{file_name}/INDEX.md"), index, None));
@@ -145,6 +153,17 @@ impl ServerContent {
             index::server(server),
             None,
         ));
+        let pages = [
+            (
+                offers::Kind::Resources,
+                offers::resources(file_name, &offers),
+            ),
+            (offers::Kind::Prompts, offers::prompts(file_name, &offers)),
+        ];
+        for (kind, text) in pages {
+            let path = format!("mcp/{}.md", kind.id(file_name));
+            children.extend(text.map(|text| stamp.file(&path, text, None)));
+        }
         let schemas: Vec<_> = tools.iter().map(|tool| tool.schema.clone()).collect();
         let schemas = (!schemas.is_empty())
             .then(|| stamp.directory(&format!(".schemas/{file_name}"), schemas));

@@ -2,22 +2,6 @@
 
 use std::fmt::Write as _;
 
-/// Spells out what can't be seen, or turns the direction of what can, as `\u{202e}`: nothing in it deceives the eye. Line breaks are
-/// spelt out, too. In a value, which is JSON, a backslash that was written is doubled, so that nobody can write what looks like this.
-pub fn spelt_out(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_invisible(character) {
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
-        } else {
-            out.push(character);
-        }
-    }
-    out
-}
-
-use std::fmt::Write as _;
-
 /// Removes terminal escapes, control characters and characters that show nothing or reorder text; line breaks and tabs
 /// stay, every kind of line break as `\n`.
 pub(crate) fn visible(text: &str) -> String {
@@ -62,7 +46,8 @@ pub(crate) fn visible(text: &str) -> String {
 }
 
 /// The text with every character that shows nothing, or turns the direction of others, spelt out as `\u{202e}`: nothing in it deceives
-/// the eye, and nothing is lost. It is on one line.
+/// the eye, and nothing is lost. It is on one line. In JSON a backslash that was written is doubled, so that nobody can write what looks
+/// like this.
 pub fn spelt_out(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

@@ -14,7 +14,7 @@ use crate::ui::Ui;
 
 /// The answers that were given beforehand, the same for every call of the command.
 #[derive(Debug, Default)]
-pub(super) struct Answers {
+pub(in crate::commands) struct Answers {
     given: Vec<(String, String)>,
     accept: bool,
     /// The names that some form had.

@@ -3,25 +3,26 @@
 use daemon::protocol::CallReply;
 use data_encoding::BASE64_NOPAD;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
 
-/// A `CallToolResult`; the values that are only passed on keep their bytes.
-#[derive(Debug, Deserialize)]
-pub(super) struct Content {
+/// A result as its blocks; the values that are only passed on keep their bytes.
+#[derive(Debug)]
+pub(in crate::commands) struct Content {
     /// The blocks, in order.
-    #[serde(rename = "content", default)]
-    blocks: Vec<Box<RawValue>>,
+    blocks: Vec<Block>,
     /// `structuredContent`.
-    #[serde(rename = "structuredContent", default)]
     pub(super) structured: Option<Box<RawValue>>,
 }
 
 /// One block.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Block {
     /// Text, as it is.
     Text(String),
+    /// The URI of a resource that the server has.
+    Link(String),
     /// An image, audio or a blob.
     Binary {
         /// Its bytes.
@@ -51,22 +52,95 @@ struct RawResource {
     mime: Option<String>,
 }
 
+/// A `CallToolResult`.
+#[derive(Deserialize)]
+struct RawCall {
+    #[serde(default)]
+    content: Vec<Box<RawValue>>,
+    #[serde(rename = "structuredContent", default)]
+    structured: Option<Box<RawValue>>,
+}
+
+/// A `ReadResourceResult`.
+#[derive(Deserialize)]
+struct RawRead {
+    contents: Vec<Box<RawValue>>,
+}
+
+/// A `GetPromptResult`.
+#[derive(Deserialize)]
+struct RawPrompt {
+    messages: Vec<RawMessage>,
+}
+
+#[derive(Deserialize)]
+struct RawMessage {
+    role: String,
+    content: Box<RawValue>,
+}
+
 impl Content {
-    /// Reads a result.
-    pub(super) fn read(reply: &CallReply) -> Result<Self, Problem> {
-        serde_json::from_str(reply.result.get()).map_err(|e| {
-            Problem::new(
-                ProblemKind::Server,
-                format!("the result of {} can't be read: {e}", reply.id),
-            )
-            .hint("shelf call --json prints it as it is")
+    /// Reads the result of a call.
+    pub(in crate::commands) fn read(reply: &CallReply) -> Result<Self, Problem> {
+        let raw: RawCall = parsed(reply)?;
+        Ok(Self {
+            blocks: raw.content.iter().map(|raw| block(raw)).collect(),
+            structured: raw.structured,
+        })
+    }
+
+    /// Reads what a resource holds.
+    pub(in crate::commands) fn of_resource(reply: &CallReply) -> Result<Self, Problem> {
+        let raw: RawRead = parsed(reply)?;
+        let part = |raw: &RawValue| {
+            let resource = serde_json::from_str(raw.get()).ok();
+            resource
+                .and_then(|resource| embedded(resource, raw))
+                .unwrap_or_else(|| Block::Text(raw.get().to_owned()))
+        };
+        Ok(Self {
+            blocks: raw.contents.iter().map(|raw| part(raw)).collect(),
+            structured: None,
+        })
+    }
+
+    /// Reads a prompt. Where it has several messages, a line with the role stands before each.
+    pub(in crate::commands) fn of_prompt(reply: &CallReply) -> Result<Self, Problem> {
+        let raw: RawPrompt = parsed(reply)?;
+        let has_several = raw.messages.len() > 1;
+        let blocks = raw.messages.into_iter().flat_map(|message| {
+            let heading = Block::Text(format!("{}:\n", message.role));
+            let heading = has_several.then_some(heading);
+            heading.into_iter().chain([block(&message.content)])
+        });
+        Ok(Self {
+            blocks: blocks.collect(),
+            structured: None,
         })
     }
 
     /// The blocks. One of a kind that is not known is given as its JSON: nothing is left out.
     pub(super) fn blocks(&self) -> impl Iterator<Item = Block> {
-        self.blocks.iter().map(|raw| block(raw))
+        self.blocks.iter().cloned()
     }
+
+    /// The URIs of the resources that it links to.
+    pub(super) fn links(&self) -> impl Iterator<Item = &str> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Link(uri) => Some(uri.as_str()),
+            Block::Text(_) | Block::Binary { .. } => None,
+        })
+    }
+}
+
+fn parsed<T: DeserializeOwned>(reply: &CallReply) -> Result<T, Problem> {
+    serde_json::from_str(reply.result.get()).map_err(|e| {
+        Problem::new(
+            ProblemKind::Server,
+            format!("the result of {} can't be read: {e}", reply.id),
+        )
+        .hint("with --json it is printed as it is")
+    })
 }
 
 fn block(raw: &RawValue) -> Block {
@@ -78,16 +152,18 @@ fn understood(raw: &RawValue) -> Option<Block> {
     match block.kind.as_str() {
         "text" => block.text.map(Block::Text),
         "image" | "audio" => Some(binary(&block.data?, block.mime, raw)),
-        "resource_link" => block.uri.map(Block::Text),
-        "resource" => {
-            let resource = block.resource?;
-            match (resource.text, resource.blob) {
-                (Some(text), _) => Some(Block::Text(text)),
-                (None, Some(blob)) => Some(binary(&blob, resource.mime, raw)),
-                (None, None) => None,
-            }
-        }
+        "resource_link" => block.uri.map(Block::Link),
+        "resource" => embedded(block.resource?, raw),
         _ => None,
+    }
+}
+
+/// What a resource holds; `raw` stands for what can't be read.
+fn embedded(resource: RawResource, raw: &RawValue) -> Option<Block> {
+    match (resource.text, resource.blob) {
+        (Some(text), _) => Some(Block::Text(text)),
+        (None, Some(blob)) => Some(binary(&blob, resource.mime, raw)),
+        (None, None) => None,
     }
 }
 
@@ -157,7 +233,7 @@ mod tests {
         );
         assert_eq!(
             read(r#"{"type":"resource_link","uri":"file:///a","name":"a"}"#),
-            text("file:///a")
+            Block::Link("file:///a".to_owned())
         );
     }
 

@@ -15,7 +15,7 @@ use crate::error::usage;
 
 /// The place for what is no text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(in crate::commands) enum Place {
     /// Files of our own naming in a directory that only we can read.
     Private(PathBuf),
     /// Files of our own naming in a directory of the user's.
@@ -28,7 +28,7 @@ pub(super) enum Place {
 
 impl Place {
     /// The place that the user chose.
-    pub(super) fn chosen(place: &Path) -> Self {
+    pub(in crate::commands) fn chosen(place: &Path) -> Self {
         if place == Path::new("-") {
             Self::Output
         } else if place.is_dir() {
@@ -39,7 +39,7 @@ impl Place {
     }
 
     /// Refuses, before anything is called, a place of the user's that can't be written, and a terminal, which bytes could steer.
-    pub(super) fn check(&self, out_is_terminal: bool) -> Result<(), Problem> {
+    pub(in crate::commands) fn check(&self, out_is_terminal: bool) -> Result<(), Problem> {
         let directory = match self {
             Self::Output if out_is_terminal => {
                 return Err(usage("images, audio and blobs are not for a terminal")

@@ -17,7 +17,7 @@ pub(super) const JSON: &str = "application/json";
 
 /// How much is printed of a result at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MaxOutput {
+pub(in crate::commands) enum MaxOutput {
     /// All of it.
     All,
     /// So many bytes.
@@ -25,7 +25,7 @@ pub(super) enum MaxOutput {
 }
 
 /// Reads a size: `4096`, `64K`, `1M`, `1G`, or `none` for no limit.
-pub(super) fn parse(text: &str) -> Result<MaxOutput, String> {
+pub(in crate::commands) fn parse(text: &str) -> Result<MaxOutput, String> {
     if text == "none" {
         return Ok(MaxOutput::All);
     }
@@ -46,7 +46,7 @@ pub(super) fn parse(text: &str) -> Result<MaxOutput, String> {
 
 /// The limit of a call, and the directory for what is over it.
 #[derive(Debug)]
-pub(super) struct Limit {
+pub(in crate::commands) struct Limit {
     most: MaxOutput,
     directory: PathBuf,
 }
@@ -62,7 +62,7 @@ pub(super) struct Cut<'a> {
 
 impl Limit {
     /// The limit that was chosen: by the flag, else by the environment.
-    pub(super) fn chosen(
+    pub(in crate::commands) fn chosen(
         flag: Option<MaxOutput>,
         environment: &Environment,
         directory: PathBuf,

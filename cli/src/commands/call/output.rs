@@ -2,11 +2,13 @@
 //!
 //! Stdout is only the result. It must not know how a file is named, nor how much is too much.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use daemon::protocol::{CallReply, Progress};
 use serde_json::value::RawValue;
+use skills::offers::read_command;
 use skills::problem::{Problem, ProblemKind};
 
 use super::content::{Block, Content};
@@ -18,7 +20,7 @@ use crate::ui::Ui;
 
 /// What is printed of a result.
 #[derive(Debug)]
-pub(super) enum Format {
+pub(in crate::commands) enum Format {
     /// The text blocks; what is no text goes to a place.
     Text(Place),
     /// The whole result as the server sent it.
@@ -29,7 +31,18 @@ pub(super) enum Format {
 
 /// Prints a result. A tool's own error is an error of the command too, also for a reader who has had enough of it.
 pub(super) fn print(reply: &CallReply, format: &Format, limit: &Limit, ui: &Ui) -> CommandResult {
-    let printed = Printer { limit, ui }.print(reply, format);
+    print_as(reply, Content::read, format, limit, ui)
+}
+
+/// Prints a result that `read` understands.
+pub(in crate::commands) fn print_as(
+    reply: &CallReply,
+    read: fn(&CallReply) -> Result<Content, Problem>,
+    format: &Format,
+    limit: &Limit,
+    ui: &Ui,
+) -> CommandResult {
+    let printed = Printer { limit, ui }.print(reply, read, format);
     match printed {
         Ok(()) | Err(CommandError::BrokenPipe) if reply.is_error => Err(CommandError::Tool),
         printed => printed,
@@ -47,7 +60,7 @@ pub(super) fn own_error(content: &Content, reply: &CallReply) -> String {
 }
 
 /// What a reply warns of, beside its result.
-pub(super) fn warnings(reply: &CallReply) -> Vec<String> {
+pub(in crate::commands) fn warnings(reply: &CallReply) -> Vec<String> {
     let unchecked = reply.unchecked.iter();
     let unchecked = unchecked.map(|problem| format!("the arguments were not checked: {problem}"));
     unchecked
@@ -64,24 +77,46 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    fn print(&self, reply: &CallReply, format: &Format) -> CommandResult {
+    fn print(
+        &self,
+        reply: &CallReply,
+        read: fn(&CallReply) -> Result<Content, Problem>,
+        format: &Format,
+    ) -> CommandResult {
         if let Format::Json = format {
             return self.json(&format!("{}\n", reply.result.get()));
         }
         let content =
-            Content::read(reply).inspect_err(|_| self.keep(reply.result.get().as_bytes(), JSON))?;
+            read(reply).inspect_err(|_| self.keep(reply.result.get().as_bytes(), JSON))?;
         if reply.is_error {
             let said = own_error(&content, reply);
             self.ui.note(&self.limit.told(&said));
+            self.tell_links(reply, &content);
             return Ok(());
         }
         let printed = match format {
-            Format::Text(place) => self.blocks(&content, place),
+            Format::Text(place) => {
+                let printed = self.blocks(&content, place);
+                self.tell_links(reply, &content);
+                printed
+            }
             Format::Json | Format::Data => data(&content)
                 .map_err(CommandError::Problem)
                 .and_then(|data| self.json(&format!("{data}\n"))),
         };
         printed.inspect_err(|error| self.save_text(error, &content))
+    }
+
+    /// Says on stderr how the resources are read that a result links to.
+    fn tell_links(&self, reply: &CallReply, content: &Content) {
+        let id = reply.id.as_str();
+        let server = id.split_once('/').map_or(id, |(server, _)| server);
+        let mut told = HashSet::new();
+        for uri in content.links().filter(|uri| told.insert(*uri)) {
+            if let Some(command) = read_command(server, uri) {
+                self.ui.note(&command);
+            }
+        }
     }
 
     /// Shows on stderr what was not of the kind that was asked for: the tool has run, and may not give it again.
@@ -138,7 +173,7 @@ impl Printer<'_> {
 /// The text blocks of a result.
 fn text_of(content: &Content) -> String {
     joined(content.blocks().filter_map(|block| match block {
-        Block::Text(text) => Some(text),
+        Block::Text(text) | Block::Link(text) => Some(text),
         Block::Binary { .. } => None,
     }))
 }
@@ -152,7 +187,7 @@ impl Printer<'_> {
         let mut binaries = Vec::new();
         for block in content.blocks() {
             match block {
-                Block::Text(text) => texts.push(text),
+                Block::Text(text) | Block::Link(text) => texts.push(text),
                 Block::Binary { bytes, mime } => binaries.push((bytes, mime)),
             }
         }
@@ -255,7 +290,7 @@ pub(super) fn data(content: &Content) -> Result<String, Problem> {
 }
 
 /// Progress in one line.
-pub(super) fn progress(progress: &Progress) -> String {
+pub(in crate::commands) fn progress(progress: &Progress) -> String {
     let amount = match progress.total {
         Some(total) => format!("{} of {total}", progress.progress),
         None => progress.progress.to_string(),

@@ -14,7 +14,7 @@ use crate::terminal::{self, Answer};
 use crate::ui::Ui;
 
 /// Answers a question, if it can be answered, or somebody is there to do it.
-pub(super) fn answer(
+pub(in crate::commands) fn answer(
     question: &Question<'_>,
     answers: &Answers,
     interrupt: &OwnedFd,

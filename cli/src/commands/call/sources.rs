@@ -11,7 +11,7 @@ use super::input::{in_time, load};
 
 /// Reads what words stand for.
 #[derive(Debug)]
-pub(super) struct Sources {
+pub(in crate::commands) struct Sources {
     /// How long whoever writes there may take.
     patience: Option<Duration>,
     /// What has standard input already.
@@ -20,11 +20,14 @@ pub(super) struct Sources {
 
 impl Sources {
     /// `taken` names the option that reads standard input, if one does.
-    pub(super) const fn new(patience: Option<Duration>, taken: Option<&'static str>) -> Self {
+    pub(in crate::commands) const fn new(
+        patience: Option<Duration>,
+        taken: Option<&'static str>,
+    ) -> Self {
         Self { patience, taken }
     }
 
-    pub(super) fn read(&mut self, origin: Origin<'_>) -> io::Result<String> {
+    pub(in crate::commands) fn read(&mut self, origin: Origin<'_>) -> io::Result<String> {
         let late = |problem: skills::problem::Problem| io::Error::other(problem.message);
         match origin {
             Origin::StandardInput => {

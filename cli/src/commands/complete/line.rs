@@ -5,12 +5,20 @@
 use clap::{Arg, Command};
 use daemon::protocol::EntryKind;
 use skills::arguments::suggestions::Suggestion;
+use skills::offers::Kind;
 
 /// The arguments that name entries, by command; those of one kind alone say so.
 const ENTRIES: [(&str, &str, Option<EntryKind>); 3] = [
     ("call", "words", Some(EntryKind::Tool)),
     ("show", "entries", None),
     ("log", "entry", None),
+];
+
+/// The arguments that name a server, and those that name what the server before them offers, by command.
+const SERVERS: [(&str, &str); 2] = [("read", "server"), ("prompt", "server")];
+const OFFERS: [(&str, &str, Kind); 2] = [
+    ("read", "uri", Kind::Resources),
+    ("prompt", "name", Kind::Prompts),
 ];
 
 /// What only a shelf knows. `config` is the value of `--config`, where one was typed.
@@ -24,6 +32,14 @@ pub(super) trait Source {
     ) -> Vec<Suggestion>;
     /// The servers that begin so.
     fn servers(&mut self, typed: &str, config: Option<&str>) -> Vec<Suggestion>;
+    /// What a server offers of a kind that begins so.
+    fn offers(
+        &mut self,
+        server: &str,
+        kind: Kind,
+        typed: &str,
+        config: Option<&str>,
+    ) -> Vec<Suggestion>;
     /// What may follow a tool's id and the words after it.
     fn of_tool(
         &mut self,
@@ -50,6 +66,7 @@ pub(super) fn candidates(
         config: None,
         awaiting: None,
         positionals: 0,
+        first: None,
     };
     for (at, word) in before.iter().enumerate() {
         let is_positional = line.read(word);
@@ -78,6 +95,8 @@ struct Line<'c, 'w> {
     /// The option whose value comes next.
     awaiting: Option<&'c Arg>,
     positionals: usize,
+    /// The first of them.
+    first: Option<&'w str>,
 }
 
 impl<'c, 'w> Line<'c, 'w> {
@@ -89,7 +108,10 @@ impl<'c, 'w> Line<'c, 'w> {
         }
         let Some(flag) = word.strip_prefix("--").filter(|flag| !flag.is_empty()) else {
             let is_positional = !word.starts_with('-') || word == "-";
-            self.positionals += usize::from(is_positional);
+            if is_positional {
+                self.positionals += 1;
+                self.first = self.first.or(Some(word));
+            }
             return is_positional;
         };
         let (name, value) = match flag.split_once('=') {
@@ -188,9 +210,15 @@ impl<'c, 'w> Line<'c, 'w> {
         let names = |(command, id, _): &&(&str, &str, _)| {
             *command == name && argument.get_id().as_str() == *id
         };
+        let id = argument.get_id().as_str();
+        let offers = OFFERS
+            .iter()
+            .find(|(of, named, _)| (*of, *named) == (name, id));
         let mut found = if let Some((_, _, kind)) = ENTRIES.iter().find(names) {
             source.entries(typed, *kind, self.config)
-        } else if argument.get_long() == Some("server") {
+        } else if let (Some((_, _, kind)), Some(server)) = (offers, self.first) {
+            source.offers(server, *kind, typed, self.config)
+        } else if argument.get_long() == Some("server") || SERVERS.contains(&(name, id)) {
             source.servers(typed, self.config)
         } else {
             let values = argument.get_possible_values().into_iter();
@@ -224,6 +252,8 @@ mod tests {
     use daemon::protocol::EntryKind;
     use skills::arguments::suggestions::Suggestion;
 
+    use skills::offers::Kind;
+
     use super::{Source, candidates};
 
     /// Says what it was asked.
@@ -246,6 +276,16 @@ mod tests {
 
         fn servers(&mut self, typed: &str, config: Option<&str>) -> Vec<Suggestion> {
             said(format!("servers {typed:?} {config:?}"))
+        }
+
+        fn offers(
+            &mut self,
+            server: &str,
+            kind: Kind,
+            typed: &str,
+            config: Option<&str>,
+        ) -> Vec<Suggestion> {
+            said(format!("{kind:?} of {server} {typed:?} {config:?}"))
         }
 
         fn of_tool(
@@ -311,6 +351,21 @@ mod tests {
             offered(&["call", "--args", "{}", "a"]),
             ["entries \"a\" Some(Tool) None"]
         );
+    }
+
+    #[test]
+    fn a_server_comes_before_what_it_offers() {
+        assert_eq!(offered(&["read", "e"]), ["servers \"e\" None"]);
+        assert_eq!(
+            offered(&["read", "--timeout", "3s", "everything", "demo:"]),
+            ["Resources of everything \"demo:\" None"]
+        );
+        assert_eq!(
+            offered(&["prompt", "--arg", "a=1", "--config", "c", "x", ""]),
+            ["Prompts of x \"\" Some(\"c\")"]
+        );
+        assert_eq!(offered(&["read", "everything", "a:b", ""]), [""; 0]);
+        assert_eq!(offered(&["prompt", "--arg", ""]), [""; 0]);
     }
 
     #[test]

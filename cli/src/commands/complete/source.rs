@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use daemon::client::Client;
 use daemon::offline::OfflineNames;
-use daemon::protocol::{Describe, EntryKind, ListFilter};
+use daemon::protocol::{Describe, EntryKind, ListFilter, ListOffers};
 use skills::arguments::suggestions::{Suggestion, suggestions};
 use skills::entry_id::ServerName;
+use skills::offers::Kind;
 use skills::tool::Tool;
 
 use super::line::Source;
@@ -123,6 +124,34 @@ impl Source for Shelf<'_> {
         };
         let fitting = names.iter().filter(|name| name.starts_with(typed));
         fitting.map(|name| alone(name)).collect()
+    }
+
+    fn offers(
+        &mut self,
+        server: &str,
+        kind: Kind,
+        typed: &str,
+        config: Option<&str>,
+    ) -> Vec<Suggestion> {
+        let server = server.to_owned();
+        let listed = match self.known(config, None) {
+            Some(Known::Running(mut client)) => client.offers(&ListOffers { server }).ok(),
+            Some(Known::Offline(names)) => Some(names.offers(&server)),
+            None => None,
+        };
+        let listed = listed.unwrap_or_default();
+        let of_kind = match kind {
+            Kind::Resources => listed.resources,
+            Kind::Prompts => listed.prompts,
+        };
+        of_kind
+            .into_iter()
+            .filter(|offer| offer.key.starts_with(typed))
+            .map(|offer| Suggestion {
+                word: offer.key,
+                about: offer.summary,
+            })
+            .collect()
     }
 
     fn of_tool(

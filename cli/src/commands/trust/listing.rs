@@ -151,7 +151,10 @@ impl Server<'_> {
         if !self.config.roots.is_empty() {
             let roots = self.config.roots.iter();
             let roots: Vec<_> = roots.map(|root| spelt_out(&quote(root))).collect();
-            lines.push(format!("    is told of the directories {}", roots.join(" ")));
+            lines.push(format!(
+                "    is told of the directories {}",
+                roots.join(" ")
+            ));
         }
         if self.config.disabled {
             lines.push("    it is switched off".to_owned());

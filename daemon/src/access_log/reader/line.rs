@@ -92,7 +92,10 @@ fn detail(record: &Record) -> String {
                 text.clone_from(path);
             }
         }
-        EventName::Call => {
+        EventName::Call | EventName::Read | EventName::Prompt => {
+            if let Some(asked) = record.uri.as_ref().or(record.prompt.as_ref()) {
+                let _ = write!(text, "{asked}, ");
+            }
             text.push_str(match (record.ok, &record.kind) {
                 (Some(true), _) => "ok",
                 (_, Some(kind)) => kind,

@@ -4,11 +4,12 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 use skills::catalog::Hides;
 use skills::entry_id::{EntryId, ServerName};
+use skills::offers;
 use skills::problem::{Problem, ProblemKind};
 use skills::tool::Tool;
 
 use super::{Policy, Rules, Ruling};
-use crate::gate::rule::{List, Rule, Subject};
+use crate::gate::rule::{List, Rule, Subject, Target};
 
 fn rules(list: List, of_server: bool, texts: &[&str]) -> Vec<Rule> {
     let rule = |(line, text): (usize, &&str)| {
@@ -53,7 +54,7 @@ fn named(
     let id = EntryId(id.into());
     let subject = Subject {
         id: &id,
-        tool: Some((&server, &tool)),
+        target: Some((&server, Target::Tool(&tool))),
     };
     match policy.judge(&subject) {
         Ruling::Allowed => "allowed".to_owned(),
@@ -230,4 +231,41 @@ fn what_is_hidden_is_told_apart_by_what_the_rules_say() {
     let tool = Tool::parse(&server, 0, Arc::from(raw)).unwrap();
     assert!(one.hides_tool(&server, &EntryId("a/x".into()), &tool));
     assert!(!one.hides_tool(&ServerName::new("b"), &EntryId("b/x".into()), &tool));
+}
+
+#[test]
+fn what_a_server_offers_is_judged_by_one_id_and_as_read_only() {
+    let judge = |policy: &Policy, kind: offers::Kind| {
+        let (id, server) = (kind.id("git"), ServerName::new("git/hub"));
+        let subject = Subject {
+            id: &id,
+            target: Some((&server, Target::Offers(kind))),
+        };
+        match policy.judge(&subject) {
+            Ruling::Allowed => "allowed".to_owned(),
+            Ruling::Refused(problem) => problem.message,
+            Ruling::Ask(rule) => rule.to_string(),
+        }
+    };
+    let [resources, prompts] = offers::Kind::ALL;
+    for (text, hits_resources, hits_prompts) in [
+        ("git/*", true, true),
+        ("git/RESOURCES", true, false),
+        // As its server is configured.
+        ("git/hub/PROMPTS", false, true),
+        ("read-only", true, true),
+        ("not-destructive", true, true),
+        ("writes", false, false),
+        ("destructive", false, false),
+    ] {
+        let policy = general(&[text], &[], None);
+        assert_eq!(
+            judge(&policy, resources) != "allowed",
+            hits_resources,
+            "{text}"
+        );
+        assert_eq!(judge(&policy, prompts) != "allowed", hits_prompts, "{text}");
+    }
+    let policy = general(&[], &[], Some(&["git/create"]));
+    assert!(judge(&policy, resources).contains("nothing in it matches"));
 }

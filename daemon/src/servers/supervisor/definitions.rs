@@ -35,6 +35,7 @@ impl Supervisor {
         if self.role == Role::Session || self.stopping.is_cancelled() {
             return;
         }
+        let before = self.known.get().clone();
         let about = connection.about();
         let about = about.as_deref();
         let implementation = about.and_then(|about| about.server_info.as_ref());
@@ -45,8 +46,12 @@ impl Supervisor {
             instructions: about.and_then(|about| about.instructions.clone()),
             protocol: about.map(|about| about.protocol_version.as_str().to_owned()),
             tools: listing.tools,
+            offers: match &before {
+                // A list that can't be had now is shown as it was.
+                Some(before) => listing.offers.or(&before.definitions.offers),
+                None => listing.offers,
+            },
         };
-        let before = self.known.get().clone();
         // Content that only churns (key order, the order of tools) keeps the bytes that were shown.
         let unchanged = before
             .as_ref()

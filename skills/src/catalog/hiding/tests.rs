@@ -6,6 +6,7 @@ use crate::catalog::fixtures::{
 };
 use crate::catalog::{EntryOptions, differences};
 use crate::entry_id::{EntryId, ServerName};
+use crate::offers;
 use crate::tool::Tool;
 
 /// Hides what has one of these ids.
@@ -14,6 +15,10 @@ struct Ids(&'static [&'static str]);
 
 impl Hides for Ids {
     fn hides_tool(&self, _: &ServerName, id: &EntryId, _: &Tool) -> bool {
+        self.0.contains(&id.as_str())
+    }
+
+    fn hides_offers(&self, _: &ServerName, id: &EntryId, _: offers::Kind) -> bool {
         self.0.contains(&id.as_str())
     }
 
