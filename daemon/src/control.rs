@@ -10,6 +10,7 @@ mod lines;
 mod loads;
 pub(crate) mod methods;
 mod payload;
+mod scope;
 pub(crate) mod search;
 mod servers;
 mod validators;
@@ -167,7 +168,11 @@ impl connection::Service for Context {
                 status.problems.extend(self.log.problem());
                 answer(&status)
             }
-            method::LIST => answer(&methods::list(&snapshot, &parameters(&request)?)?),
+            method::LIST => {
+                let filter = parameters(&request)?;
+                let lines = methods::lines(&*snapshot);
+                answer(&methods::list(&*snapshot, lines, &filter)?)
+            }
             method::DESCRIBE => {
                 let asked: crate::protocol::Describe = parameters(&request)?;
                 let limit = Duration::from_millis(asked.wait_ms);

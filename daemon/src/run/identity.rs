@@ -6,6 +6,7 @@ use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
 
 use super::{Options, Output};
+use crate::cache::IndexCache;
 use crate::config::Config;
 use crate::instance;
 use crate::mount_table;
@@ -45,6 +46,15 @@ pub(crate) fn catalog_name(config: Option<&Path>, skills: &[SkillRoot]) -> Strin
             .update(real(&root.path).as_os_str().as_encoded_bytes());
     }
     hasher.finalize().to_hex()[..16].to_owned()
+}
+
+/// Where the search index is kept for those who search without a daemon; `None` for a catalog that nobody reads without one, which is
+/// a configuration with skills given beside it.
+pub(super) fn index_cache(options: &Options) -> Option<IndexCache> {
+    let config = options.config.as_deref();
+    let is_read = config.is_none() || options.skills.is_empty();
+    let name = || configuration_name(config, &options.skills);
+    is_read.then(|| IndexCache::new(&options.surroundings.directories.cache, &name()))
 }
 
 /// Where it is kept what a mirror wrote to a directory.

@@ -116,7 +116,7 @@ fn nothing(
         // A server that there is not has no matches either, and that is an error: its names are told.
         connection.list(&ListFilter {
             server: asked.server.clone(),
-            kind: Some(EntryKind::Tool),
+            kind: asked.kind,
         })?;
     }
     let mut page = Page {
