@@ -194,3 +194,6 @@ impl OfflineShelf {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

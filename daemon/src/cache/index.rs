@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use skills::problem::Problem;
 use skills::search::{Basis, SearchIndex, StoredIndex};
 
-use super::{file_name, open, read, unwritable};
+use super::{LIMIT, file_name, open, read, unwritable};
 
 /// The place of one configuration's index. It need not be there, and nobody relies on it: whoever finds none, or one that is damaged
 /// or was built from something else, builds the index.
@@ -43,16 +43,19 @@ impl IndexCache {
         written.map_err(|error| unwritable(&self.path, &error))
     }
 
+    /// What the index that is there says that it was built from.
+    pub fn basis(&self) -> Option<Basis> {
+        let mut beginning = [0; StoredIndex::BEGINNING];
+        let mut file = open(&self.path).ok()?;
+        file.read_exact(&mut beginning).ok()?;
+        StoredIndex::basis_in(&beginning)
+    }
+
     /// Whether the index that is there says that it was built from this; it counts as in use from now on.
     pub fn has(&self, basis: &Basis) -> bool {
-        let Ok(mut file) = open(&self.path) else {
-            return false;
-        };
-        let mut beginning = [0; StoredIndex::BEGINNING];
-        let is_read = file.read_exact(&mut beginning).is_ok();
-        let has = is_read && StoredIndex::basis_in(&beginning) == Some(*basis);
-        if has {
-            // The file is open for reading alone, which is enough for its owner. Where it is not, it is only removed sooner.
+        let has = self.basis() == Some(*basis);
+        if has && let Ok(file) = open(&self.path) {
+            // The owner needs no right to write for this; of another's file it is as good that it is removed sooner.
             let _ = file.set_modified(SystemTime::now());
         }
         has
@@ -70,6 +73,9 @@ impl IndexCache {
         index(&mut out)?;
         out.flush()?;
         drop(out);
+        if file.as_file().metadata()?.len() > LIMIT {
+            return Err(io::Error::other("it is too large to be read again"));
+        }
         file.persist(&self.path).map_err(|error| error.error)?;
         Ok(())
     }

@@ -25,6 +25,8 @@ impl Searched {
     /// The index that was kept, if it was built from what is there now. Its file, the definitions and the skills are read side by
     /// side.
     pub(super) fn kept(configured: &Configured, cache: &IndexCache) -> Option<Self> {
+        // Where there is none nothing need be read.
+        cache.basis()?;
         let (stored, digests) = thread::scope(|scope| {
             let stored = scope.spawn(|| cache.load());
             scope.spawn(|| configured.skills());
