@@ -1,9 +1,12 @@
 //! `shelf search`: what is found, what is said where nothing is, and what is known without a daemon.
 
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
 use serde_json::{Value, json};
 
 use crate::support::needs::{lacks_mount, lacks_program};
 use crate::support::shelf::Shelf;
+use crate::support::wait_for;
 
 const CONFIG: [&str; 2] = ["--config", "mcp.json"];
 
@@ -226,4 +229,46 @@ fn search_is_measured_on_requests_of_ones_own() {
     shelf.write("other.tsv", "fly\tplane/fly\n");
     let said = eval(&["other.tsv"]);
     assert_eq!(said.code, 3, "{}", said.stderr);
+}
+
+#[test]
+fn the_index_that_a_shelf_kept_is_searched_when_it_has_ended() {
+    if lacks_program("python3") {
+        return;
+    }
+    let shelf = Shelf::with_fake("fake", &["--tools", "12"]);
+    shelf.skill("invoices", "Reads invoices and adds up what they ask for.");
+    let mut config = parsed(&std::fs::read_to_string(shelf.path("mcp.json")).unwrap());
+    config["skills"] = json!(["skills"]);
+    shelf.write("mcp.json", config.to_string());
+    let search = |words: &[&str]| {
+        let words = [&["search", "--json"], &CONFIG[..], words].concat();
+        shelf.run(&words).succeeds()
+    };
+    let ask = || [search(&["echo"]), search(&["add up invoices"])];
+    let call = ["call", CONFIG[0], CONFIG[1], "fake/echo", "--text", "x"];
+    shelf.run(&call).succeeds();
+    let running = ask();
+    let directory = shelf.path("cache/toolshelf/search");
+    let file = wait_for("the shelf keeps its index", || {
+        let mut files = std::fs::read_dir(&directory).ok()?;
+        let file = files.next()?.unwrap();
+        let is_whole = !file.file_name().as_encoded_bytes().starts_with(b".");
+        is_whole.then(|| file.path())
+    });
+    shelf.run(&[&["unmount"], &CONFIG[..]].concat()).succeeds();
+    shelf.wait_until_nothing_is_left();
+    let metadata = |path: &std::path::Path| std::fs::metadata(path).unwrap();
+    let kept = metadata(&file);
+    assert_eq!(kept.permissions().mode() & 0o777, 0o600);
+    assert_eq!(ask(), running);
+    // Had it been of no use, another would have taken its place.
+    assert_eq!(metadata(&file).ino(), kept.ino());
+
+    shelf.skill("invoices", "Sends invoices to whom they add up for.");
+    let after = ask();
+    assert_ne!(after, running);
+    assert_ne!(metadata(&file).ino(), kept.ino());
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(ask(), after);
 }

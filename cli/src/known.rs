@@ -129,15 +129,19 @@ impl Known {
     /// Where the tree is shown, if it is.
     pub(crate) fn place(&mut self) -> Option<PathBuf> {
         match self {
-            Self::Running(client) => client.status().ok()?.about.mount_point,
+            Self::Running(client) => match client.welcome() {
+                // The whole state of a daemon takes longer than a search.
+                welcome if !welcome.catalog.is_empty() => welcome.mount_point.clone(),
+                _ => client.status().ok()?.about.mount_point,
+            },
             Self::Offline(_) => None,
         }
     }
 
-    /// Which catalog it is; `None` when a daemon of an earlier version does not say.
+    /// Which catalog it is; `None` when a daemon does not say.
     pub(crate) fn catalog(&mut self) -> Option<String> {
         let catalog = match self {
-            Self::Running(client) => client.status().ok()?.about.catalog,
+            Self::Running(client) => client.welcome().catalog.clone(),
             Self::Offline(shelf) => shelf.catalog().to_owned(),
         };
         Some(catalog).filter(|catalog| !catalog.is_empty())

@@ -4,10 +4,12 @@
 //! <cache directory>/key                                      32 random bytes, 0600
 //! <cache directory>/definitions/<configuration>/<server>     one file a server, 0600; both names are hashes
 //! <cache directory>/tokens/<configuration>                   what the texts made of them cost
+//! <cache directory>/search/<configuration>                   the search index built from them
 //! ```
 //!
 //! All of it may be deleted at any time. A file that is damaged, of another format or no regular file counts as absent.
 
+mod index;
 mod key;
 mod stored;
 mod tokens;
@@ -23,8 +25,10 @@ use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use skills::entry_id::ServerName;
 use skills::problem::{Problem, ProblemKind};
+use skills::search::DefinitionsDigest;
 use skills::server::Definitions;
 
+pub use self::index::IndexCache;
 use self::key::Key;
 use self::stored::Stored;
 pub use self::tokens::{Digest, TokenCounts, digest};
@@ -167,6 +171,11 @@ impl CachedDefinitions {
         cached
     }
 
+    /// What of a server's definitions a search index is built from, without reading what the tools are.
+    pub fn digest(&self, server: &ServerName) -> Option<DefinitionsDigest> {
+        stored::digest(&read(&self.path(server)).ok()?, server)
+    }
+
     /// The names of the tools that are known of a server, without reading what the tools are.
     pub fn tool_names(&self, server: &ServerName) -> Option<Vec<String>> {
         stored::tool_names(&read(&self.path(server)).ok()?, server)
@@ -182,17 +191,25 @@ fn file_name(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
 }
 
-/// Reads a regular file; a symbolic link is not followed, a FIFO does not block.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    /// Several times what the largest known server sends.
-    const LIMIT: u64 = 64 * 1024 * 1024;
+/// Several times what the largest known server sends, and an index of some 50,000 entries.
+const LIMIT: u64 = 64 * 1024 * 1024;
+
+/// Opens a regular file of a sensible size; a symbolic link is not followed, a FIFO does not block.
+fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() > LIMIT {
         return Err(io::Error::other("it is no regular file of a sensible size"));
     }
-    let mut bytes = Vec::new();
+    Ok(file)
+}
+
+/// Reads such a file.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let length = file.metadata()?.len().min(LIMIT);
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     file.take(LIMIT).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -91,6 +91,8 @@ impl Client {
                 protocol: protocol::VERSION,
                 version: String::new(),
                 instance: String::new(),
+                catalog: String::new(),
+                mount_point: None,
             },
             // 0, which is nobody, for a process that can't be seen from here.
             daemon: Pid::from_raw(Pid::as_raw(Some(peer.pid))),

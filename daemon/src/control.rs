@@ -12,6 +12,7 @@ mod loads;
 pub(crate) mod methods;
 mod offers;
 mod payload;
+mod scope;
 pub(crate) mod search;
 mod servers;
 mod validators;
@@ -169,7 +170,11 @@ impl connection::Service for Context {
                 status.problems.extend(self.log.problem());
                 answer(&status)
             }
-            method::LIST => answer(&methods::list(&snapshot, &parameters(&request)?)?),
+            method::LIST => {
+                let filter = parameters(&request)?;
+                let lines = methods::lines(&*snapshot);
+                answer(&methods::list(&*snapshot, lines, &filter)?)
+            }
             method::DESCRIBE => {
                 let asked: crate::protocol::Describe = parameters(&request)?;
                 let limit = Duration::from_millis(asked.wait_ms);

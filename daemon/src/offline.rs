@@ -1,47 +1,42 @@
 //! What is known of a configuration without a daemon: skills scanned now, definitions as they were listed last.
 //!
-//! Nothing is started, nothing is written, and nothing is logged.
+//! Nothing is started and nothing is logged, and nothing is written but the search index that had to be built, into the cache.
 
+mod configured;
 mod names;
+mod searched;
 
-use std::cell::OnceCell;
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::thread;
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
-use skills::catalog::{FirstSeen, Hiding, IndexOptions, Outline, Snapshot, Sources};
-use skills::discovery::{SkillRoot, discover_outside};
-use skills::entry_id::ServerName;
+use skills::catalog::{Entry, FirstSeen, Outline, Snapshot, Sources};
+use skills::discovery::SkillRoot;
+use skills::entry_id::EntryId;
 use skills::problem::Problem;
-use skills::search::{Answer, Case, Evaluation, SearchIndex, SearchOptions, evaluate};
-use skills::server::{Phase, Server, ServerState};
-use skills::skill::Skill;
+use skills::search::{Answer, Case, Evaluation, evaluate};
 
-use crate::cache::{CachedDefinitions, TokenCounts};
-use crate::config::{Config, ServerConfig};
+use self::configured::Configured;
+use self::searched::Searched;
+use crate::cache::{IndexCache, TokenCounts};
 use crate::control::{changes, methods, search};
 use crate::journal;
-use crate::mount_table;
 use crate::protocol::{ChangeList, Changes, Description, ListFilter, Listing, Search};
-use crate::run::{Origin, catalog_name, configuration_name, skill_roots};
-use crate::surroundings::{Environment, Surroundings};
+use crate::run::catalog_name;
+use crate::surroundings::Surroundings;
 
 pub use names::OfflineNames;
 
-/// A shelf that nobody serves.
+/// A shelf that nobody serves. What a question needs is read when it is asked.
 #[derive(Debug)]
 pub struct OfflineShelf {
-    sources: Sources,
-    index: IndexOptions,
-    search: SearchOptions,
-    /// Where definitions and counts were left, and whose they are.
+    configured: Configured,
+    /// Where definitions, counts and the index were left.
     cache: PathBuf,
-    name: String,
     journal: journal::Place,
-    /// Made when it is needed: to render all that a mount would show takes longer than a search.
-    snapshot: OnceCell<Snapshot>,
+    searched: OnceLock<Searched>,
+    sources: OnceLock<Sources>,
+    snapshot: OnceLock<Snapshot>,
 }
 
 /// Times are not shown, so none is remembered.
@@ -54,7 +49,8 @@ impl FirstSeen for NeverSeen {
 }
 
 impl OfflineShelf {
-    /// Reads what a daemon with this configuration, these skill roots and this project would know before it started anything.
+    /// Reads the configuration; what a daemon with it, these skill roots and this project would know before it started anything is read
+    /// later.
     ///
     /// # Errors
     /// When the configuration can't be read.
@@ -64,40 +60,21 @@ impl OfflineShelf {
         skills: &[SkillRoot],
         project: Option<&Path>,
     ) -> Result<Self, Problem> {
-        let name = configuration_name(config, skills, project);
+        let directories = &surroundings.directories;
         let catalog = catalog_name(config, skills, project);
-        let config = Origin::new(config, project, surroundings).load()?;
-        let cache = CachedDefinitions::new(&surroundings.directories.cache, &name);
-        // The two have nothing in common but the time they take.
-        let (skills, servers) = thread::scope(|scope| {
-            let scan = scope.spawn(|| scan(skills, &config));
-            let servers = servers(&config, &cache, &surroundings.environment);
-            (scan.join().expect("a scan does not panic"), servers)
-        });
-        let sources = Sources {
-            servers: servers
-                .into_iter()
-                .map(|(server, state)| (server.name.clone(), (server, state)))
-                .collect(),
-            skills,
-            entries: Arc::clone(&config.entries),
-            hiding: Hiding::by(Arc::new(config.policy.hidden())),
-            ..Sources::default()
-        };
         Ok(Self {
-            sources,
-            index: config.index,
-            search: config.search,
-            journal: journal::Place::below(&surroundings.directories.state, &catalog),
-            cache: surroundings.directories.cache.clone(),
-            name,
-            snapshot: OnceCell::new(),
+            configured: Configured::read(surroundings, config, skills, project)?,
+            cache: directories.cache.clone(),
+            journal: journal::Place::below(&directories.state, &catalog),
+            searched: OnceLock::new(),
+            sources: OnceLock::new(),
+            snapshot: OnceLock::new(),
         })
     }
 
     /// Whether it has neither a server nor a skill.
     pub fn is_empty(&self) -> bool {
-        self.sources.servers.is_empty() && self.sources.skills.is_empty()
+        self.configured.config.servers.is_empty() && self.configured.skills().is_empty()
     }
 
     /// Which catalog it is, as a daemon of this configuration without further skills would call it.
@@ -105,13 +82,17 @@ impl OfflineShelf {
         &self.journal.name
     }
 
-    /// What it is made into.
+    /// All that a mount would show. To render it takes longer than most questions.
     pub fn snapshot(&self) -> &Snapshot {
         self.snapshot.get_or_init(|| {
             // A tokenizer is never loaded here: what is not in the cache is an estimate.
-            let counts = TokenCounts::read(&self.cache, &self.name);
-            let sources = self.sources.clone();
-            Snapshot::build_counted(None, sources, self.index, &counts, &mut NeverSeen)
+            let counts = TokenCounts::read(&self.cache, &self.configured.name);
+            let sources = Sources {
+                skills: self.configured.whole_skills(),
+                ..self.sources().clone()
+            };
+            let index = self.configured.config.index;
+            Snapshot::build_counted(None, sources, index, &counts, &mut NeverSeen)
         })
     }
 
@@ -120,7 +101,11 @@ impl OfflineShelf {
     /// # Errors
     /// When the filter names a server that is not configured.
     pub fn list(&self, filter: &ListFilter) -> Result<Listing, Problem> {
-        methods::list(self.snapshot(), filter)
+        if let Some(searched) = Searched::kept(&self.configured, &self.index_cache()) {
+            return methods::list(&searched.servers, searched.index.lines(), filter);
+        }
+        let outline = self.outline();
+        methods::list(&outline, methods::lines(&outline), filter)
     }
 
     /// What daemons have seen to change since a revision, as one would tell it: what changed since the last one ended is not
@@ -130,7 +115,7 @@ impl OfflineShelf {
     /// When there was no such revision, or the journal can't be read.
     pub fn changes(&self, asked: &Changes) -> Result<ChangeList, Problem> {
         let list = self.journal.changes(asked.since.as_ref())?;
-        Ok(changes::described(list, self.snapshot()))
+        Ok(changes::described(list, &self.outline()))
     }
 
     /// What answers some words, as a daemon would answer. There is no waiting here: nobody asks a server.
@@ -138,38 +123,25 @@ impl OfflineShelf {
     /// # Errors
     /// When the search is about a server that is not configured.
     pub fn search(&self, asked: &Search) -> Result<Answer, Problem> {
-        let options = SearchOptions {
-            // What no ranker asks for need not be made.
-            lexical: self.search.lexical || asked.lexical,
-            ..self.search.clone()
-        };
-        let outline = self.outline(&options);
-        let index = SearchIndex::of_outline(&outline, &options);
-        search::search(&index, &outline, asked)
+        let searched = self.searched();
+        search::search(&searched.index, &searched.servers, asked)
     }
 
     /// How well search answers requests whose answers are known, as a daemon would measure it.
     pub fn evaluate(&self, cases: &[Case]) -> Evaluation {
-        let outline = self.outline(&self.search);
-        let index = SearchIndex::of_outline(&outline, &self.search);
-        evaluate(&index, cases)
+        evaluate(&self.searched().index, cases)
     }
 
-    /// What is searched; the model is loaded meanwhile, where it is asked for.
-    fn outline(&self, options: &SearchOptions) -> Outline {
-        thread::scope(|scope| {
-            if !options.lexical {
-                scope.spawn(SearchIndex::warm);
-            }
-            Outline::new(self.sources.clone())
-        })
-    }
-
-    /// An entry in full, as a daemon would describe it.
+    /// An entry in full, as a daemon would describe it. Of an id only that entry's server, or the skills, are read.
     ///
     /// # Errors
     /// When there is no such entry, or its server is not known.
     pub fn describe(&self, id_or_path: &str) -> Result<Description, Problem> {
+        if let Some((id, entry)) = self.entry(id_or_path) {
+            let said = self.configured.config.entries.get(&id);
+            let pinned = said.is_some_and(|said| said.pin);
+            return Ok(methods::description(id, entry, pinned));
+        }
         methods::describe(self.snapshot(), id_or_path).map_err(|problem| {
             match methods::unknown_server(self.snapshot(), id_or_path) {
                 Some((_, state)) if state.may_answer() => problem.hint(
@@ -179,52 +151,51 @@ impl OfflineShelf {
             }
         })
     }
+
+    /// The entry with this id, or with the path of a definition that says its id.
+    fn entry(&self, id_or_path: &str) -> Option<(EntryId, Entry)> {
+        let by_path = || {
+            let below = id_or_path.strip_prefix("mcp/")?;
+            self.configured.entry(below.strip_suffix(".md")?)
+        };
+        self.configured.entry(id_or_path).or_else(by_path)
+    }
+
+    fn index_cache(&self) -> IndexCache {
+        IndexCache::new(&self.cache, &self.configured.name)
+    }
+
+    /// What is searched.
+    fn searched(&self) -> &Searched {
+        self.searched.get_or_init(|| {
+            let cache = self.index_cache();
+            Searched::warm(&self.configured, || {
+                let kept = Searched::kept(&self.configured, &cache);
+                kept.unwrap_or_else(|| {
+                    let options = &self.configured.config.search;
+                    Searched::build(self.outline(), options, &cache)
+                })
+            })
+        })
+    }
+
+    fn outline(&self) -> Outline {
+        Outline::new(self.sources().clone())
+    }
+
+    /// Everything that is known, the skills without their other files.
+    fn sources(&self) -> &Sources {
+        self.sources.get_or_init(|| {
+            let configured = &self.configured;
+            // The two have nothing in common but the time they take.
+            let servers = std::thread::scope(|scope| {
+                scope.spawn(|| configured.skills());
+                configured.servers()
+            });
+            searched::sources(configured, servers, configured.skills().to_owned())
+        })
+    }
 }
 
-fn scan(given: &[SkillRoot], config: &Config) -> Vec<Arc<Skill>> {
-    let mounts: Vec<_> = mount_table::shelf_mounts()
-        .into_iter()
-        .map(|mount| mount.mount_point)
-        .collect();
-    discover_outside(&skill_roots(given, config), config.limits, &mounts, &[]).skills
-}
-
-/// Every configured server with what the cache has of it, read on every core: that is most of the time.
-fn servers(
-    config: &Config,
-    cache: &CachedDefinitions,
-    environment: &Environment,
-) -> Vec<(Arc<Server>, ServerState)> {
-    let read = |(name, server): &(&ServerName, &ServerConfig)| {
-        let path = config.file_of(name);
-        let directory = path.parent().unwrap_or(path);
-        let cached = (!server.disabled).then(|| cache.load(name)).flatten();
-        let phase = if server.disabled {
-            Phase::Disabled
-        } else {
-            Phase::Cold
-        };
-        // What can't be resolved here is told by a daemon.
-        let roots = server.roots(name, path, environment).unwrap_or_default();
-        let server = Server {
-            name: (*name).clone(),
-            directory: server.transport.directory(directory),
-            roots,
-            definitions: cached.map(|cached| cached.definitions),
-        };
-        (Arc::new(server), ServerState { phase, stale: None })
-    };
-    let entries: Vec<_> = config.servers.iter().collect();
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let share = entries.len().div_ceil(cores).max(1);
-    thread::scope(|scope| {
-        let workers: Vec<_> = entries
-            .chunks(share)
-            .map(|part| scope.spawn(move || part.iter().map(read).collect::<Vec<_>>()))
-            .collect();
-        workers
-            .into_iter()
-            .flat_map(|worker| worker.join().expect("reading a cache does not panic"))
-            .collect()
-    })
-}
+#[cfg(test)]
+mod tests;

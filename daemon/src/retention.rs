@@ -44,6 +44,7 @@ fn remove_old(directories: &Directories, now: SystemTime) {
         (state.join("catalogs"), KNOWLEDGE),
         (cache.join("definitions"), KNOWLEDGE),
         (cache.join("tokens"), KNOWLEDGE),
+        (cache.join("search"), KNOWLEDGE),
     ] {
         remove_below(&directory, now, age);
     }
@@ -106,6 +107,7 @@ mod tests {
             make("runtime/results/old.txt", 8),
             make("cache/definitions/a/old", 366),
             make("cache/tokens/old", 366),
+            make("cache/search/old", 366),
             make("state/log/old.jsonl", 91),
             make("state/log/old.jsonl.4", 91),
             make("state/daemons/old.stderr", 91),
@@ -117,6 +119,7 @@ mod tests {
             make("cache/results/new.png", 6),
             make("cache/definitions/a/new", 364),
             make("cache/tokens/new", 364),
+            make("cache/search/new", 364),
             make("state/log/new.jsonl", 89),
             make("state/servers/place/new.log", 89),
             make("state/catalogs/new.journal", 364),

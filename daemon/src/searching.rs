@@ -3,6 +3,7 @@
 //! It knows when an index has to be built, not how a request is ranked.
 
 mod follower;
+mod keeper;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +15,9 @@ use skills::catalog::Snapshot;
 use skills::search::{SearchIndex, SearchOptions};
 use tokio::sync::watch;
 
+use crate::cache::IndexCache;
 use crate::catalog::Snapshots;
+use keeper::Keeper;
 
 /// How an index is made.
 type Build = fn(Option<&SearchIndex>, &Snapshot, &SearchOptions) -> SearchIndex;
@@ -67,9 +70,10 @@ impl Searcher {
         }))
     }
 
-    /// Builds the index from now on in the background whenever the catalog changes, on a thread that ends with the catalog.
-    pub fn follow(&self) {
-        if let Err(error) = follower::start(&self.0) {
+    /// Builds the index from now on in the background whenever the catalog changes, on a thread that ends with the catalog; an index
+    /// that has stayed for a moment is kept there, for searches without a daemon.
+    pub fn follow(&self, kept: Option<IndexCache>) {
+        if let Err(error) = follower::start(&self.0, kept.map(Keeper::new)) {
             tracing::warn!("the search index is built at each search only: {error}");
         }
     }

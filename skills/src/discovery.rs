@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::parallel::side_by_side;
 use crate::problem::{Problem, ProblemKind};
-use crate::skill::{Place, Skill, Survey};
+use crate::skill::{Extent, Place, Skill, Survey};
 use search::Search;
 
 pub use watch::Watch;
@@ -70,6 +70,27 @@ pub fn discover_outside(
     forbidden: &[PathBuf],
     previous: &[Arc<Skill>],
 ) -> Discovered {
+    scan(roots, limits, forbidden, previous, Extent::Whole)
+}
+
+/// The skills of [`discover_outside`] without their other files: the `tree` of each holds its SKILL.md alone.
+///
+/// For who shows no file: to look at them all is most of the work of a scan.
+pub fn discover_texts(
+    roots: &[SkillRoot],
+    limits: Limits,
+    forbidden: &[PathBuf],
+) -> Vec<Arc<Skill>> {
+    scan(roots, limits, forbidden, &[], Extent::Text).skills
+}
+
+fn scan(
+    roots: &[SkillRoot],
+    limits: Limits,
+    forbidden: &[PathBuf],
+    previous: &[Arc<Skill>],
+    extent: Extent,
+) -> Discovered {
     let mut problems = Vec::new();
     let mut watch = Watch::default();
     let present: Vec<(usize, &SkillRoot, PathBuf)> = roots
@@ -101,7 +122,7 @@ pub fn discover_outside(
     let load = |place: &Place| {
         let previous = known.get(place.directory.as_path()).copied();
         let mut survey = Survey::default();
-        let skill = Skill::load(place.clone(), &real_roots, previous, &mut survey);
+        let skill = Skill::load(place.clone(), &real_roots, extent, previous, &mut survey);
         (skill, survey)
     };
     let mut skills = Vec::with_capacity(places.len());

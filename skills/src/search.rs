@@ -3,6 +3,7 @@
 //! Two rankers stand behind one trait: BM25 over an entry's words, and the default one, which adds its meaning.
 
 mod answer;
+mod basis;
 mod content;
 mod document;
 mod evaluation;
@@ -12,22 +13,25 @@ mod lexical;
 mod model;
 mod ranker;
 mod request;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod words;
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{EntryKind, Outline, Shown, Snapshot};
+use crate::catalog::{EntryKind, Outline, Shown, Snapshot, Sources};
 use crate::entry_id::EntryId;
 use crate::server::Phase;
 use content::Content;
 use model::Model;
 
+pub use basis::{Basis, DefinitionsDigest, DigestedServers};
 pub use evaluation::{Case, Evaluation, Measures, Miss, cases, evaluate};
+pub use stored::StoredIndex;
 
 /// The users' own settings, `[search]` of the configuration. Keywords of single entries stand in [`crate::catalog::Sources::entries`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,6 +108,16 @@ pub struct SearchIndex {
     unknown: Vec<UnknownServer>,
 }
 
+/// Stands for all that one index has but the state of servers; it keeps none of it.
+#[derive(Clone, Debug)]
+pub struct Mark(Weak<Content>);
+
+impl PartialEq for Mark {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ptr_eq(&other.0)
+    }
+}
+
 /// A configured server whose definitions are not known.
 #[derive(Debug)]
 struct UnknownServer {
@@ -139,6 +153,22 @@ impl SearchIndex {
     /// The generation of the snapshot that it was built from.
     pub const fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Whether it has all that another index has is told by their marks.
+    pub fn mark(&self) -> Mark {
+        Mark(Arc::downgrade(&self.content))
+    }
+
+    /// What it was built from, when these are the sources that it was built from.
+    pub fn basis(&self, sources: &Sources) -> Basis {
+        Basis::of(sources, self.content.options())
+    }
+
+    /// Every entry with its line, in order of id, as [`Shown::lines`] of what it was built from.
+    pub fn lines(&self) -> impl Iterator<Item = (&EntryId, EntryKind, &str)> {
+        let entries = self.content.entries.iter();
+        entries.map(|entry| (&entry.id, entry.kind, entry.line.as_str()))
     }
 
     /// Answers a request. Below a threshold nothing matches: never a low "best guess".

@@ -67,6 +67,15 @@ pub(crate) struct Place {
     pub(crate) file: PathBuf,
 }
 
+/// How much of a skill is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Its whole directory.
+    Whole,
+    /// Its SKILL.md alone.
+    Text,
+}
+
 /// What came up while skills were loaded.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
@@ -91,6 +100,7 @@ impl Skill {
     pub(crate) fn load(
         place: Place,
         roots: &[PathBuf],
+        extent: Extent,
         previous: Option<&Arc<Self>>,
         survey: &mut Survey,
     ) -> Result<Arc<Self>, Problem> {
@@ -105,15 +115,22 @@ impl Skill {
             Some((previous, file)) => Text::of(previous, file),
             None => Text::read(&place, &name, located)?,
         };
-        let tree = Files {
-            root: &place.directory,
-            shown: &place.found,
-            roots,
-            own: (file_name(&place.file), &text.file),
-            survey,
-        }
-        .read(previous.map(|previous| &previous.tree))
-        .map_err(|error| unreadable(&place.found, &error))?;
+        let own = (file_name(&place.file), &text.file);
+        let tree = match extent {
+            Extent::Whole => Files {
+                root: &place.directory,
+                shown: &place.found,
+                roots,
+                own,
+                survey,
+            }
+            .read(previous.map(|previous| &previous.tree))
+            .map_err(|error| unreadable(&place.found, &error))?,
+            Extent::Text => {
+                let own = (own.0.as_bytes().into(), Node::File(Arc::clone(own.1)));
+                Arc::new(Directory::new(vec![own], text.file.modified))
+            }
+        };
         survey
             .problems
             .extend_from_slice(&text.frontmatter.warnings);

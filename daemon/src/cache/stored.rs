@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use skills::entry_id::ServerName;
 use skills::offers::{Offered, Offers};
 use skills::problem::Problem;
+use skills::search::DefinitionsDigest;
 use skills::server::Definitions;
 use skills::tool::Tool;
 
@@ -50,6 +51,17 @@ struct StoredNames<'a> {
     tools: Vec<&'a RawValue>,
 }
 
+/// What there is to read to know whether definitions are the same.
+#[derive(Deserialize)]
+struct StoredTexts<'a> {
+    format: u32,
+    server: ServerName,
+    title: Option<String>,
+    instructions: Option<String>,
+    #[serde(borrow)]
+    tools: Vec<&'a RawValue>,
+}
+
 #[derive(Deserialize)]
 struct Named<'a> {
     name: String,
@@ -69,6 +81,18 @@ pub(super) fn tool_names(bytes: &[u8], server: &ServerName) -> Option<Vec<String
         is_tool.then_some(named.name)
     });
     Some(named.collect())
+}
+
+/// The digest of the definitions that [`Stored::parse`] would give, if each of the tools can be read: who stores them leaves out the
+/// others.
+pub(super) fn digest(bytes: &[u8], server: &ServerName) -> Option<DefinitionsDigest> {
+    let stored: StoredTexts<'_> = serde_json::from_slice(bytes).ok()?;
+    if stored.format != FORMAT || stored.server != *server {
+        return None;
+    }
+    let (title, instructions) = (stored.title.as_deref(), stored.instructions.as_deref());
+    let tools = stored.tools.into_iter();
+    Some(DefinitionsDigest::new(title, instructions, tools))
 }
 
 impl Stored {

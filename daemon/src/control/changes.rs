@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use skills::catalog::Snapshot;
+use skills::catalog::Shown;
 use skills::problem::{Problem, ProblemKind};
 
 use crate::catalog::Snapshots;
@@ -18,7 +18,7 @@ pub(super) async fn changes(
     let (journal, snapshots) = (journal.clone(), snapshots.clone());
     let read = move || {
         let list = journal.changes(asked.since.as_ref())?;
-        Ok(described(list, &snapshots.current()))
+        Ok(described(list, &*snapshots.current()))
     };
     let read = tokio::task::spawn_blocking(read).await;
     read.unwrap_or_else(|e| {
@@ -28,8 +28,8 @@ pub(super) async fn changes(
 }
 
 /// The changes with the summaries of the entries that are there.
-pub(crate) fn described(mut list: ChangeList, snapshot: &Snapshot) -> ChangeList {
-    let summaries: HashMap<_, _> = snapshot.summaries().collect();
+pub(crate) fn described(mut list: ChangeList, shown: &dyn Shown) -> ChangeList {
+    let summaries: HashMap<_, _> = shown.lines().into_iter().collect();
     for change in &mut list.changes {
         if change.change != ChangeKind::Removed {
             change.summary = summaries.get(&change.id).map(|text| (*text).to_owned());

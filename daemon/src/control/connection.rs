@@ -166,6 +166,8 @@ impl<S: Service> Connection<S> {
             protocol: protocol::VERSION,
             version: about.version.clone(),
             instance: about.instance.clone(),
+            catalog: about.catalog.clone(),
+            mount_point: about.mount_point.clone(),
         })
     }
 

@@ -9,6 +9,7 @@ use skills::formats::names;
 use skills::problem::{Problem, ProblemKind};
 use skills::server::{Phase, Server, ServerState};
 
+use super::scope::Scope;
 use crate::protocol::{
     About, Description, EntryKind, ListFilter, ListedEntry, Listing, Policy, ServerPhase,
     ServerStatus, SkillDescription, Status, ToolDescription,
@@ -85,38 +86,39 @@ fn resident_memory() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// The entries that pass the filter.
-pub(crate) fn list(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, Problem> {
-    if let Some(wanted) = &filter.server {
-        server_named(snapshot, wanted)?;
-    }
-    let of_server = |server: &ServerName| {
-        let wanted = filter.server.as_deref();
-        wanted.is_none_or(|wanted| is_named(snapshot, server, wanted))
+/// The entries that pass the filter, of `lines`: those of every entry on the shelf, in order of id.
+pub(crate) fn list<'a>(
+    shown: &dyn Shown,
+    lines: impl Iterator<Item = (&'a EntryId, EntryKind, &'a str)>,
+    filter: &ListFilter,
+) -> Result<Listing, Problem> {
+    let scope = Scope::of(shown, filter.server.as_deref(), filter.kind)?;
+    let directory = scope.server.and_then(|server| shown.server_name(server));
+    let is_of_server = |id: &EntryId| {
+        directory.as_deref().is_none_or(|directory| {
+            let group = id.as_str().split_once('/').map(|(group, _)| group);
+            group == Some(directory)
+        })
     };
-    let passes = |entry: &Entry| {
-        let server_fits = match entry {
-            Entry::Tool { server, .. } => of_server(&server.name),
-            Entry::Skill(_) => filter.server.is_none(),
-        };
-        server_fits && filter.kind.is_none_or(|kind| kind == entry.kind())
-    };
-    let entries = snapshot
-        .summaries()
-        .filter_map(|(id, summary)| {
-            let entry = snapshot.entries.get(id).filter(|entry| passes(entry))?;
-            Some(ListedEntry {
-                id: id.clone(),
-                kind: entry.kind(),
-                summary: summary.to_owned(),
-                pinned: snapshot.is_pinned(id),
-            })
+    let pinned = |id| shown.sources().entries.get(id).is_some_and(|said| said.pin);
+    let entries = lines
+        .filter(|(id, kind, _)| is_of_server(id) && scope.kind.is_none_or(|wanted| wanted == *kind))
+        .map(|(id, kind, summary)| ListedEntry {
+            id: id.clone(),
+            kind,
+            summary: summary.to_owned(),
+            pinned: pinned(id),
         })
         .collect();
-    let unknown = unknown_servers(snapshot, filter.kind, filter.server.as_deref())
-        .map(|(server, _)| server.name.to_string())
-        .collect();
+    let unknown = scope.unknown(shown);
+    let unknown = unknown.map(|(server, _)| server.name.to_string()).collect();
     Ok(Listing { entries, unknown })
+}
+
+/// The line of every entry, for [`list`].
+pub(crate) fn lines(shown: &dyn Shown) -> impl Iterator<Item = (&EntryId, EntryKind, &str)> {
+    let lines = shown.lines().into_iter();
+    lines.filter_map(|(id, line)| Some((id, shown.entries().get(id)?.kind(), line)))
 }
 
 /// The servers that may have entries of this kind, or the one of this name, and whose tools are not known.
@@ -177,8 +179,13 @@ fn no_server(shown: &dyn Shown, wanted: &str) -> Problem {
 /// An entry in full.
 pub(crate) fn describe(snapshot: &Snapshot, id_or_path: &str) -> Result<Description, Problem> {
     let (id, entry) = find(snapshot, id_or_path)?;
-    let kind = entry.kind();
     let pinned = snapshot.is_pinned(&id);
+    Ok(description(id, entry, pinned))
+}
+
+/// What there is to say of an entry.
+pub(crate) fn description(id: EntryId, entry: Entry, pinned: bool) -> Description {
+    let kind = entry.kind();
     let (text, tool, skill) = match entry {
         Entry::Tool { server, tool } => {
             let text = definition::render(&tool, &id, &format!(".schemas/{id}.json"));
@@ -198,14 +205,14 @@ pub(crate) fn describe(snapshot: &Snapshot, id_or_path: &str) -> Result<Descript
             (text, None, Some(description))
         }
     };
-    Ok(Description {
+    Description {
         id,
         kind,
         text,
         tool,
         skill,
         pinned,
-    })
+    }
 }
 
 /// Finds an entry. One that is hidden is in no snapshot.

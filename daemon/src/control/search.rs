@@ -5,24 +5,20 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use skills::catalog::{EntryKind, Shown};
-use skills::entry_id::ServerName;
+use skills::catalog::Shown;
 use skills::problem::{Problem, ProblemKind};
 use skills::search::{Answer, Evaluation, Query, SearchIndex, evaluate};
-use skills::server::{Server, ServerState};
 use tokio::time::Instant;
 
+use super::Context;
 use super::connection::Request;
-use super::{Context, methods};
+use super::scope::Scope;
 use crate::access_log::Event;
 use crate::protocol::{Evaluate, Search};
 use crate::searching::Built;
 
 #[cfg(test)]
 mod tests;
-
-/// The name under which skills stand among the servers of an answer.
-const SKILLS: &str = "skills";
 
 /// The most matches that one answer has.
 const MOST: usize = 1_000;
@@ -73,7 +69,8 @@ impl Context {
         loop {
             generations.mark_unchanged();
             let snapshot = self.snapshots.current();
-            let mut unknown = Scope::of(&*snapshot, asked)?.unknown(&*snapshot);
+            let mut unknown =
+                Scope::of(&*snapshot, asked.server.as_deref(), asked.kind)?.unknown(&*snapshot);
             if limit.is_zero() || !unknown.any(|(_, state)| state.may_answer()) {
                 return Ok(());
             }
@@ -95,7 +92,7 @@ pub(crate) fn search(
     shown: &dyn Shown,
     asked: &Search,
 ) -> Result<Answer, Problem> {
-    let scope = Scope::of(shown, asked)?;
+    let scope = Scope::of(shown, asked.server.as_deref(), asked.kind)?;
     let server = scope.server.and_then(|server| shown.server_name(server));
     let exclude: HashSet<_> = asked.exclude.iter().cloned().collect();
     let mut answer = index.search(&Query {
@@ -110,48 +107,6 @@ pub(crate) fn search(
     let unknown = scope.unknown(shown);
     answer.unknown = unknown.map(|(server, _)| server.name.to_string()).collect();
     Ok(answer)
-}
-
-/// What a search is about.
-#[derive(Clone, Copy, Debug)]
-struct Scope<'a> {
-    kind: Option<EntryKind>,
-    server: Option<&'a ServerName>,
-}
-
-impl<'a> Scope<'a> {
-    /// What was asked for. Where an answer counts matches by server, skills stand among these, so that name can be asked for, too.
-    fn of(shown: &'a dyn Shown, asked: &Search) -> Result<Self, Problem> {
-        let Some(name) = asked.server.as_deref() else {
-            let (kind, server) = (asked.kind, None);
-            return Ok(Self { kind, server });
-        };
-        // A server may be configured under that name; none is shown under it.
-        let server = methods::server_named(shown, name);
-        let kind = match (&server, asked.kind) {
-            (Err(_), None | Some(EntryKind::Skill)) if name == SKILLS => {
-                let (kind, server) = (Some(EntryKind::Skill), None);
-                return Ok(Self { kind, server });
-            }
-            (Err(_), Some(EntryKind::Tool)) if name == SKILLS => {
-                let problem = Problem::new(ProblemKind::Usage, "no tool is on `skills`");
-                return Err(problem.hint("leave out the server, or the kind"));
-            }
-            (Ok(server), Some(EntryKind::Skill)) => {
-                let message = format!("no skill is on the server `{server}`, which has tools");
-                let problem = Problem::new(ProblemKind::Usage, message);
-                return Err(problem.hint("leave out the server, or the kind"));
-            }
-            (_, kind) => kind,
-        };
-        let server = Some(server?);
-        Ok(Self { kind, server })
-    }
-
-    /// The servers that it is about and whose tools are not known.
-    fn unknown(self, shown: &'a dyn Shown) -> impl Iterator<Item = (&'a Server, &'a ServerState)> {
-        methods::unknown_servers(shown, self.kind, self.server.map(ServerName::as_str))
-    }
 }
 
 /// How many entries matched, beyond the limit too.

@@ -3,6 +3,7 @@
 //! It knows neither who calls nor how somebody is asked.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use skills::catalog::Hides;
 use skills::entry_id::{EntryId, ServerName};
@@ -173,6 +174,20 @@ impl Hides for Hidden {
     fn hides_skill(&self, id: &EntryId) -> bool {
         let subject = Subject { id, target: None };
         self.general.iter().any(|rule| rule.is_about(&subject))
+    }
+
+    fn rules(&self) -> String {
+        let general = self.general.iter().map(|rule| (None, rule));
+        let own = self.servers.iter().flat_map(|(server, rules)| {
+            let server = Some(server.as_str());
+            rules.iter().map(move |rule| (server, rule))
+        });
+        let mut text = String::new();
+        for (server, rule) in general.chain(own) {
+            // Writing to a string can't fail. A rule says the same wherever it stands in a file.
+            let _ = writeln!(text, "{server:?} {:?}", rule.quoted());
+        }
+        text
     }
 }
 

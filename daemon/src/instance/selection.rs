@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use skills::definition::quote;
 use skills::problem::{Problem, ProblemKind};
+use skills::summary::one_line;
 
 use super::{is_trusted, running, socket_path};
 use crate::mount::Life;
@@ -228,23 +230,24 @@ fn none(selector: &Selector<'_>) -> Problem {
 
 fn several(candidates: &[About]) -> Problem {
     let mut message = String::from("several shelves run, and it is not said which one is meant:");
+    let mut hint = String::from(
+        "choose one of them for this shell, or for this command alone by --config FILE; then repeat the command:",
+    );
     for about in candidates {
         let shown = |path: &Option<PathBuf>| {
             path.as_ref()
                 .map_or_else(|| "none".to_owned(), |p| p.display().to_string())
         };
-        let _ = write!(
-            message,
-            "\n  {}: shown at {}, configuration {}",
-            about.socket.display(),
-            shown(&about.mount_point),
-            shown(&about.config),
-        );
+        let place = shown(&about.mount_point);
+        let config = shown(&about.config);
+        // Writing to a string can't fail.
+        let _ = write!(message, "\n  shown at {place}, configuration {config}");
         if let Some(project) = &about.project {
             let _ = write!(message, ", project {}", project.display());
         }
+        let socket = about.socket.display().to_string();
+        let _ = write!(hint, "\n  export SHELF_SOCKET={}", quote(&socket));
+        let _ = write!(hint, "  # shown at {}", one_line(&place));
     }
-    Problem::new(ProblemKind::Daemon, message).hint(
-        "name one: by a path in its mount instead of the id, with --config FILE, or with SHELF_SOCKET=<what stands before the colon>",
-    )
+    Problem::new(ProblemKind::Daemon, message).hint(hint)
 }

@@ -116,6 +116,11 @@ fn several_daemons_are_listed_until_one_is_named() {
     for part in ["first.json", "/shelf/first", "second.json", "/shelf/second"] {
         assert!(problem.message.contains(part), "{problem}");
     }
+    let hint = problem.hint.unwrap();
+    for name in ["first", "second"] {
+        let command = format!("\n  export SHELF_SOCKET=/run/{name}.sock  # shown at ");
+        assert!(hint.contains(&command), "{hint}");
+    }
 
     let link = configs.path().join("link.json");
     symlink(&first_config, &link).unwrap();

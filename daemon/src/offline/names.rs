@@ -5,29 +5,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use skills::catalog::{Hides, Hiding};
+use skills::catalog::Entry;
 use skills::discovery::SkillRoot;
 use skills::entry_id::{EntryId, ServerName};
 use skills::layout::ids;
 use skills::problem::Problem;
 use skills::tool::Tool;
 
-use super::scan;
-use crate::cache::CachedDefinitions;
-use crate::config::Config;
-use crate::gate::policy::Hidden;
+use super::configured::Configured;
 use crate::protocol::ListedOffers;
-use crate::run::{Origin, configuration_name};
 use crate::surroundings::Surroundings;
 
 /// The names on a shelf that nobody serves.
 #[derive(Debug)]
-pub struct OfflineNames {
-    config: Config,
-    hidden: Hidden,
-    given: Vec<SkillRoot>,
-    cache: CachedDefinitions,
-}
+pub struct OfflineNames(Configured);
 
 impl OfflineNames {
     /// Reads the configuration alone, with what is trusted of a project.
@@ -40,25 +31,18 @@ impl OfflineNames {
         skills: &[SkillRoot],
         project: Option<&Path>,
     ) -> Result<Self, Problem> {
-        let name = configuration_name(config, skills, project);
-        let config = Origin::new(config, project, surroundings).load()?;
-        Ok(Self {
-            hidden: config.policy.hidden(),
-            config,
-            given: skills.to_owned(),
-            cache: CachedDefinitions::new(&surroundings.directories.cache, &name),
-        })
+        Configured::read(surroundings, config, skills, project).map(Self)
     }
 
     /// The names of the servers, as the configuration has them.
     pub fn servers(&self) -> impl Iterator<Item = &ServerName> {
-        self.config.servers.keys()
+        self.0.config.servers.keys()
     }
 
     /// The ids of the tools that begin so. Only servers that may have such a tool are looked at.
     pub fn tools(&self, beginning: &str) -> Vec<EntryId> {
         let mut tools = Vec::new();
-        for (server, directory) in self.directories() {
+        for (server, directory) in self.0.directories() {
             let start = format!("{directory}/");
             if start.starts_with(beginning) || beginning.starts_with(&start) {
                 tools.extend(self.of_server(server, &directory));
@@ -74,67 +58,40 @@ impl OfflineNames {
         if !("skills/".starts_with(beginning) || beginning.starts_with("skills/")) {
             return Vec::new();
         }
-        let mut skills = ids::skill_ids(&scan(&self.given, &self.config));
-        skills.retain(|id| id.as_str().starts_with(beginning) && !self.hidden.hides_skill(id));
+        let skills = self.0.shown_skills().map(|(id, _)| id);
+        let mut skills: Vec<_> = skills
+            .filter(|id| id.as_str().starts_with(beginning))
+            .collect();
         skills.sort();
         skills
     }
 
     /// The tool with this id.
     pub fn tool(&self, id: &str) -> Option<Arc<Tool>> {
-        let (shown, _) = id.split_once('/')?;
-        let mut directories = self.directories();
-        let (server, directory) = directories.find(|(_, directory)| directory == shown)?;
-        let mut tools = self.tools_of(server, &directory).into_iter();
-        let (_, tool) = tools.find(|(known, _)| known.as_str() == id)?;
-        Some(tool)
-    }
-
-    /// The servers that are not disabled, each with its directory. Those that are have a directory all the same.
-    fn directories(&self) -> impl Iterator<Item = (&ServerName, String)> {
-        let names: Vec<&ServerName> = self.servers().collect();
-        let directories = ids::server_directories(&names);
-        let servers = std::iter::zip(&self.config.servers, directories);
-        servers.filter_map(|((name, server), directory)| {
-            (!server.disabled).then_some((name, directory))
-        })
+        match self.0.entry(id)? {
+            (_, Entry::Tool { tool, .. }) => Some(tool),
+            (_, Entry::Skill(_)) => None,
+        }
     }
 
     /// What a server offers beside its tools, as it was listed last and without what is hidden.
     pub fn offers(&self, server: &str) -> ListedOffers {
-        let mut directories = self.directories();
+        let mut directories = self.0.directories();
         let named =
             directories.find(|(name, directory)| name.as_str() == server || directory == server);
-        let Some((server, directory)) = named else {
-            return ListedOffers::default();
-        };
-        let Some(cached) = self.cache.load(server) else {
-            return ListedOffers::default();
-        };
-        let hiding = Hiding::by(Arc::new(self.hidden.clone()));
-        ListedOffers::of(&hiding.shown_offers(server, &directory, &cached.definitions.offers))
+        let offers = named.and_then(|(server, directory)| self.0.offers_of(server, &directory));
+        offers.as_ref().map(ListedOffers::of).unwrap_or_default()
     }
 
     fn of_server(&self, server: &ServerName, directory: &str) -> Vec<EntryId> {
-        if self.hidden.is_empty() {
-            let names = self.cache.tool_names(server).unwrap_or_default();
+        if self.0.hidden.is_empty() {
+            let names = self.0.tool_names(server);
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             return ids::tool_ids(server, directory, &names);
         }
         // What is hidden may depend on what the tools say of themselves.
-        let tools = self.tools_of(server, directory).into_iter();
+        let tools = self.0.tools_of(server, directory);
+        let tools = tools.into_iter().flat_map(|(_, tools)| tools);
         tools.map(|(id, _)| id).collect()
-    }
-
-    /// The tools of a server that are on the shelf.
-    fn tools_of(&self, server: &ServerName, directory: &str) -> Vec<(EntryId, Arc<Tool>)> {
-        let cached = self.cache.load(server);
-        let tools = cached.map(|cached| cached.definitions.tools.clone());
-        let tools = tools.unwrap_or_default();
-        let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
-        let ids = ids::tool_ids(server, directory, &names);
-        std::iter::zip(ids, tools)
-            .filter(|(id, tool)| !self.hidden.hides_tool(server, id, tool))
-            .collect()
     }
 }

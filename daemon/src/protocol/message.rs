@@ -161,4 +161,10 @@ pub struct Welcome {
     pub version: String,
     /// The daemon's instance id.
     pub instance: String,
+    /// Which catalog it serves; empty from a daemon that does not say it here, nor where it shows it.
+    #[serde(default)]
+    pub catalog: String,
+    /// Where the tree is shown, if it is.
+    #[serde(default, with = "skills::paths")]
+    pub mount_point: Option<PathBuf>,
 }

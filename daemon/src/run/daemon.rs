@@ -238,7 +238,7 @@ impl Daemon {
         }
         on_event(self.ready(self.about.mount_point.clone(), started));
         // Not sooner: it would take time from the start.
-        self.searcher.follow();
+        self.searcher.follow(identity::index_cache(options));
 
         if let Some(mut watch) = watch {
             let (sources, shutdown) = (Arc::clone(&self.sources), self.shutdown.clone());

@@ -6,6 +6,7 @@ use skills::discovery::SkillRoot;
 use skills::problem::{Problem, ProblemKind};
 
 use super::{Options, Output};
+use crate::cache::IndexCache;
 use crate::config::Config;
 use crate::instance;
 use crate::mount_table;
@@ -66,6 +67,14 @@ pub(crate) fn catalog_name(
             .update(real(&root.path).as_os_str().as_encoded_bytes());
     }
     hasher.finalize().to_hex()[..16].to_owned()
+}
+
+/// Where the search index is kept for those who search without a daemon; `None` for a catalog that nobody reads without one, which is
+/// a configuration with skills given beside it.
+pub(super) fn index_cache(options: &Options) -> Option<IndexCache> {
+    let is_read = options.config.is_none() || options.skills.is_empty();
+    let cache = &options.surroundings.directories.cache;
+    is_read.then(|| IndexCache::new(cache, &configuration_of(options)))
 }
 
 /// Where it is kept what a mirror wrote to a directory.

@@ -89,7 +89,7 @@ fn what_is_published_is_built_in_the_background_until_the_catalog_ends() {
     let base = tempfile::tempdir().unwrap();
     let (updates, searcher) = searcher(base.path(), SearchIndex::build);
     let generation = || searcher.try_index().map(|index| index.generation());
-    searcher.follow();
+    searcher.follow(None);
     wait_until("the first index", || generation().is_some());
     let first = generation();
     change(&updates, "one");
@@ -131,7 +131,7 @@ fn a_build_that_breaks_down_hangs_nobody() {
     }
     let base = tempfile::tempdir().unwrap();
     let (_updates, searcher) = searcher(base.path(), build);
-    searcher.follow();
+    searcher.follow(None);
     for _ in 0..3 {
         let asking = searcher.clone();
         assert!(thread::spawn(move || asking.index()).join().is_err());

@@ -90,7 +90,7 @@ fn find(
 ) -> Result<Answer, Problem> {
     let mut search = Search {
         words: words.to_owned(),
-        limit: asked.limit,
+        limit: asked.limit(),
         kind: asked.kind,
         server: asked.server.clone(),
         lexical: false,
@@ -116,7 +116,7 @@ fn nothing(
         // A server that there is not has no matches either, and that is an error: its names are told.
         connection.list(&ListFilter {
             server: asked.server.clone(),
-            kind: Some(EntryKind::Tool),
+            kind: asked.kind,
         })?;
     }
     let mut page = Page {
@@ -153,7 +153,8 @@ fn browse(connection: &mut dyn Connection, asked: &SearchArguments) -> Result<St
     }
     for (position, entry) in entries.iter().enumerate() {
         let line = line(&entry.id, &entry.summary);
-        if estimate(&page.text) + estimate(&line) > BUDGET {
+        let is_full = position == asked.longest_list();
+        if is_full || estimate(&page.text) + estimate(&line) > BUDGET {
             let rest = entries.len() - position;
             let _ = writeln!(page.text, "and {rest} more: find them by words");
             break;

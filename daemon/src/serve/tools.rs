@@ -3,9 +3,10 @@
 //! The definitions are the same bytes for every shelf. They name no server and count nothing, since a client sends them with every
 //! request to its model, and a prompt cache lasts as long as they do.
 
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 use skills::arguments::parse_json;
 use skills::problem::{Problem, ProblemKind};
 
@@ -45,22 +46,29 @@ pub(super) struct SearchArguments {
     pub(super) query: String,
     pub(super) server: Option<String>,
     pub(super) kind: Option<EntryKind>,
-    #[serde(default = "usual_limit")]
-    pub(super) limit: usize,
-}
-
-const fn usual_limit() -> usize {
-    LIMIT
+    /// How many entries are wanted, where it is said.
+    #[serde(default, deserialize_with = "whole_number")]
+    limit: Option<usize>,
 }
 
 impl SearchArguments {
+    /// How many matches are given.
+    pub(super) fn limit(&self) -> usize {
+        self.limit.unwrap_or(LIMIT)
+    }
+
+    /// How many entries a list has at most: as many as fit, where nothing is said.
+    pub(super) fn longest_list(&self) -> usize {
+        self.limit.unwrap_or(usize::MAX)
+    }
+
     /// Reads them.
     ///
     /// # Errors
     /// What is wrong with them, with the schema.
     pub(super) fn read(raw: Option<&RawValue>) -> Result<Self, Problem> {
         let arguments: Self = read(raw).map_err(|problem| of_ours(problem, SEARCH_SCHEMA))?;
-        if !(1..=MOST).contains(&arguments.limit) {
+        if !(1..=MOST).contains(&arguments.limit()) {
             let message = format!("`limit` is from 1 to {MOST}");
             let problem = Problem::new(ProblemKind::Arguments, message);
             return Err(of_ours(problem, SEARCH_SCHEMA));
@@ -74,7 +82,7 @@ impl SearchArguments {
 #[serde(deny_unknown_fields)]
 pub(super) struct CallArguments {
     pub(super) id: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "none_for_null")]
     pub(super) arguments: Map<String, Value>,
 }
 
@@ -86,6 +94,27 @@ impl CallArguments {
     pub(super) fn read(raw: Option<&RawValue>) -> Result<Self, Problem> {
         read(raw).map_err(|problem| of_ours(problem, CALL_SCHEMA))
     }
+}
+
+/// A whole number, however it is written: to JSON Schema `2.0` is an integer, too.
+fn whole_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    /// Far beyond every limit, and exact as a float.
+    const MOST: f64 = 1e9;
+    let Some(number) = Option::<Number>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    let number = number
+        .as_f64()
+        .filter(|number| number.fract() == 0.0 && (0.0..=MOST).contains(number));
+    let number = number.ok_or_else(|| D::Error::custom("`limit` is no whole number"))?;
+    Ok(Some(number as usize))
+}
+
+/// Harnesses write `null` for arguments that a model left out.
+fn none_for_null<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Map<String, Value>, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 fn read<T: for<'a> Deserialize<'a>>(raw: Option<&RawValue>) -> Result<T, Problem> {
@@ -140,11 +169,27 @@ mod tests {
             (Some(LIMIT as u64), Some(MOST as u64))
         );
         let read = SearchArguments::read(Some(&raw(r#"{"query": "x"}"#))).unwrap();
-        assert_eq!((read.query.as_str(), read.limit), ("x", LIMIT));
+        assert_eq!((read.query.as_str(), read.limit()), ("x", LIMIT));
         for kind in schema["properties"]["kind"]["enum"].as_array().unwrap() {
             let read =
                 SearchArguments::read(Some(&raw(&format!(r#"{{"query": "", "kind": {kind}}}"#))));
             assert_eq!(serde_json::to_value(read.unwrap().kind).unwrap(), *kind);
+        }
+    }
+
+    #[test]
+    fn what_means_the_same_is_read_as_the_same() {
+        for (text, limit) in [("2", 2), ("2.0", 2), ("5e1", 50), ("null", LIMIT)] {
+            let text = format!(r#"{{"query": "x", "limit": {text}}}"#);
+            assert_eq!(
+                SearchArguments::read(Some(&raw(&text))).unwrap().limit(),
+                limit
+            );
+        }
+        for arguments in ["null", "{}"] {
+            let text = format!(r#"{{"id": "a/b", "arguments": {arguments}}}"#);
+            let read = CallArguments::read(Some(&raw(&text))).unwrap();
+            assert!(read.arguments.is_empty(), "{arguments}");
         }
     }
 
@@ -160,7 +205,9 @@ mod tests {
             (r#"{"query": 7}"#, "string"),
             (r#"{"query": "x", "limit": 0}"#, "from 1 to 50"),
             (r#"{"query": "x", "limit": 51}"#, "from 1 to 50"),
-            (r#"{"query": "x", "limit": "8"}"#, "usize"),
+            (r#"{"query": "x", "limit": "8"}"#, "number"),
+            (r#"{"query": "x", "limit": 2.5}"#, "whole number"),
+            (r#"{"query": "x", "limit": -1}"#, "whole number"),
             (r#"{"query": "x", "kind": "cup"}"#, "cup"),
             (r#"{"query": "x", "words": "y"}"#, "words"),
             (r#"["x"]"#, "object"),

@@ -19,6 +19,9 @@ pub trait Hides: Debug + Send + Sync {
 
     /// Whether a skill is left out.
     fn hides_skill(&self, id: &EntryId) -> bool;
+
+    /// The rules as text: of two that say the same, both decide the same.
+    fn rules(&self) -> String;
 }
 
 /// Who decides it, if anybody does.
@@ -38,6 +41,12 @@ impl Hiding {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             _ => false,
         }
+    }
+
+    /// The rules as text; empty where nobody decides.
+    pub(crate) fn rules(&self) -> String {
+        let decides = self.0.as_ref();
+        decides.map_or_else(String::new, |decides| decides.rules())
     }
 
     pub(crate) fn tool(&self, server: &ServerName, id: &EntryId, tool: &Tool) -> bool {

@@ -32,7 +32,7 @@ pub fn tool_ids(server: &ServerName, directory: &str, names: &[&str]) -> Vec<Ent
         .collect()
 }
 
-/// The ids of all skills, in order of precedence.
+/// The ids of all skills, in order of precedence ([`by_precedence`]).
 pub fn skill_ids(skills: &[Arc<Skill>]) -> Vec<EntryId> {
     let skills = by_precedence(skills);
     let names: Vec<OsString> = skills.iter().map(|skill| skill_name(skill)).collect();
@@ -62,8 +62,8 @@ pub(super) fn allot_tools(server: &ServerName, names: &[&str]) -> Vec<Allotted> 
     allot(&claims.collect::<Vec<_>>(), RESERVED_TOOLS, Ties::NoneKeeps)
 }
 
-/// Those that come first keep their plain name.
-pub(super) fn by_precedence(skills: &[Arc<Skill>]) -> Vec<&Arc<Skill>> {
+/// The skills in the order in which they get their names: those that come first keep their plain name.
+pub fn by_precedence(skills: &[Arc<Skill>]) -> Vec<&Arc<Skill>> {
     let mut skills: Vec<&Arc<Skill>> = skills.iter().collect();
     skills.sort_by_key(|skill| (skill.precedence, &skill.found));
     skills

@@ -71,7 +71,7 @@ fn to_match(entry: &Indexed, rank: &Rank) -> Match {
         id: entry.id.clone(),
         kind: entry.kind,
         score: rank.score,
-        summary: entry.summary.clone(),
+        summary: entry.summary().to_owned(),
     }
 }
 

@@ -25,19 +25,23 @@ pub(super) struct Content {
     jargon: Keywords,
     /// In order of id.
     pub(super) entries: Vec<Indexed>,
+    /// What the entries were made of, in their order; empty where all of it was read from a cache.
+    pub(super) documents: Vec<Arc<Document>>,
     /// The servers whose definitions are known, and `skills`, with what they say of themselves.
     pub(super) groups: BTreeMap<String, String>,
-    lexical: Arc<Lexical>,
-    hybrid: Option<Hybrid>,
+    pub(super) lexical: Arc<Lexical>,
+    pub(super) hybrid: Option<Hybrid>,
 }
 
 /// One entry.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Indexed {
     pub(super) id: EntryId,
     pub(super) kind: EntryKind,
-    pub(super) summary: String,
-    pub(super) document: Arc<Document>,
+    /// Its line in the indexes.
+    pub(super) line: String,
+    /// The user's own summary as it is written, which answers show in place of the line.
+    pub(super) own: Option<String>,
 }
 
 impl Content {
@@ -47,28 +51,57 @@ impl Content {
         shown: &dyn Shown,
         options: &SearchOptions,
     ) -> Arc<Self> {
-        let entries = entries(previous, shown, !options.lexical);
+        let (entries, documents) = entries(previous, shown, !options.lexical);
         let groups = groups(shown);
         if let Some(previous) = previous
             && previous.options == *options
             && previous.groups == groups
-            && previous.entries.len() == entries.len()
-            && previous.entries.iter().zip(&entries).all(is_same)
+            && previous.entries == entries
+            && are_same(&previous.documents, &documents)
         {
             return Arc::clone(previous);
         }
-        let documents: Vec<&Document> = entries.iter().map(|entry| &*entry.document).collect();
-        let lexical = Arc::new(Lexical::new(&documents));
-        let hybrid = (!options.lexical).then(|| Hybrid::new(Arc::clone(&lexical), &documents));
-        Arc::new(Self {
-            options: options.clone(),
-            keywords: Keywords::new(&options.keywords),
-            jargon: Keywords::with_jargon(&options.keywords),
+        let texts: Vec<&Document> = documents.iter().map(AsRef::as_ref).collect();
+        let lexical = Arc::new(Lexical::new(&texts));
+        let vectors = || documents.iter().map(|document| document.vector.clone());
+        let hybrid =
+            (!options.lexical).then(|| Hybrid::new(Arc::clone(&lexical), vectors().collect()));
+        let ranked = Ranked {
+            entries,
             groups,
             lexical,
             hybrid,
+        };
+        Arc::new(Self::new(ranked, documents, options))
+    }
+
+    /// Puts together what is searched.
+    pub(super) fn new(
+        ranked: Ranked,
+        documents: Vec<Arc<Document>>,
+        options: &SearchOptions,
+    ) -> Self {
+        let Ranked {
             entries,
-        })
+            groups,
+            lexical,
+            hybrid,
+        } = ranked;
+        Self {
+            options: options.clone(),
+            keywords: Keywords::new(&options.keywords),
+            jargon: Keywords::with_jargon(&options.keywords),
+            entries,
+            documents,
+            groups,
+            lexical,
+            hybrid,
+        }
+    }
+
+    /// The options that it was built with.
+    pub(super) const fn options(&self) -> &SearchOptions {
+        &self.options
     }
 
     /// Whether meaning can be asked for.
@@ -94,7 +127,21 @@ impl Content {
     }
 }
 
+/// The entries and what ranks them: the part that takes long to make.
+#[derive(Debug)]
+pub(super) struct Ranked {
+    pub(super) entries: Vec<Indexed>,
+    pub(super) groups: BTreeMap<String, String>,
+    pub(super) lexical: Arc<Lexical>,
+    pub(super) hybrid: Option<Hybrid>,
+}
+
 impl Indexed {
+    /// What an answer shows of it.
+    pub(super) fn summary(&self) -> &str {
+        self.own.as_deref().unwrap_or(&self.line)
+    }
+
     /// The server as the mount shows it, or `skills`.
     pub(super) fn group(&self) -> &str {
         let id = self.id.as_str();
@@ -102,17 +149,20 @@ impl Indexed {
     }
 }
 
-fn is_same((one, other): (&Indexed, &Indexed)) -> bool {
-    one.id == other.id
-        && one.summary == other.summary
-        && Arc::ptr_eq(&one.document, &other.document)
+fn are_same(documents: &[Arc<Document>], others: &[Arc<Document>]) -> bool {
+    documents.len() == others.len()
+        && std::iter::zip(documents, others).all(|(one, other)| Arc::ptr_eq(one, other))
 }
 
-fn entries(previous: Option<&Arc<Content>>, shown: &dyn Shown, has_meaning: bool) -> Vec<Indexed> {
+fn entries(
+    previous: Option<&Arc<Content>>,
+    shown: &dyn Shown,
+    has_meaning: bool,
+) -> (Vec<Indexed>, Vec<Arc<Document>>) {
     let known: HashMap<&EntryId, &Arc<Document>> = previous
         .into_iter()
-        .flat_map(|content| &content.entries)
-        .map(|entry| (&entry.id, &entry.document))
+        .flat_map(|content| content.entries.iter().zip(&content.documents))
+        .map(|(entry, document)| (&entry.id, document))
         .collect();
     let unsaid = EntryOptions::default();
     let sources = shown.sources();
@@ -146,20 +196,14 @@ fn entries(previous: Option<&Arc<Content>>, shown: &dyn Shown, has_meaning: bool
         Arc::new(Document::new(entry, said, options(id), model))
     };
     let documents = side_by_side(&entries, make);
-    let summaries: HashMap<&EntryId, &str> = shown.lines().into_iter().collect();
-    let indexed = entries.iter().zip(documents);
-    indexed
-        .map(|((id, entry, _), document)| {
-            let made = summaries.get(id).copied().unwrap_or_default();
-            let summary = options(id).summary.as_deref().unwrap_or(made).to_owned();
-            Indexed {
-                id: (*id).clone(),
-                kind: entry.kind(),
-                summary,
-                document,
-            }
-        })
-        .collect()
+    let lines: HashMap<&EntryId, &str> = shown.lines().into_iter().collect();
+    let indexed = entries.iter().map(|(id, entry, _)| Indexed {
+        id: (*id).clone(),
+        kind: entry.kind(),
+        line: lines.get(id).copied().unwrap_or_default().to_owned(),
+        own: options(id).summary.clone(),
+    });
+    (indexed.collect(), documents)
 }
 
 fn groups(shown: &dyn Shown) -> BTreeMap<String, String> {

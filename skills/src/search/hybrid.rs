@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::document::Document;
 use super::lexical::{Found, Lexical};
 use super::model::Vector;
 use super::ranker::{Rank, Ranker};
@@ -28,13 +27,14 @@ pub(super) struct Hybrid {
 }
 
 impl Hybrid {
-    /// Adds meaning to the ranking of the same documents by their words.
-    pub(super) fn new(lexical: Arc<Lexical>, documents: &[&Document]) -> Self {
-        let vectors = documents.iter().map(|document| document.vector.clone());
-        Self {
-            lexical,
-            vectors: vectors.collect(),
-        }
+    /// Adds the meaning of documents to their ranking by words.
+    pub(super) const fn new(lexical: Arc<Lexical>, vectors: Vec<Option<Vector>>) -> Self {
+        Self { lexical, vectors }
+    }
+
+    /// The meaning of each document, in order.
+    pub(super) fn vectors(&self) -> &[Option<Vector>] {
+        &self.vectors
     }
 }
 

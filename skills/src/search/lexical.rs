@@ -27,16 +27,19 @@ const LEAST_SHARE: f32 = 0.25;
 /// BM25 over the entries of one snapshot.
 pub(super) struct Lexical {
     /// Where each word stands, in order of place.
-    postings: FxHashMap<Token, Vec<Posting>>,
+    postings: Postings,
     documents: usize,
 }
 
+/// The documents that have each word.
+pub(super) type Postings = FxHashMap<Token, Vec<Posting>>;
+
 /// One document that has a word.
 #[derive(Clone, Copy)]
-struct Posting {
-    place: u32,
+pub(super) struct Posting {
+    pub(super) place: u32,
     /// What the word counts there before it is multiplied by its idf: its frequency, saturated, and by the document's length.
-    value: f32,
+    pub(super) value: f32,
 }
 
 /// What an entry has of a request's words.
@@ -56,7 +59,7 @@ impl Lexical {
         let average = words as f32 / documents.len().max(1) as f32;
         let embedder = EmbedderBuilder::with_avgdl(average).k1(K1).b(B).build();
         let embeddings = side_by_side(documents, |document| embed(&embedder, document));
-        let mut postings: FxHashMap<Token, Vec<Posting>> = FxHashMap::default();
+        let mut postings = Postings::default();
         for (place, embedding) in (0..).zip(embeddings) {
             for TokenEmbedding { index, value } in embedding {
                 let posting = Posting { place, value };
@@ -64,10 +67,23 @@ impl Lexical {
             }
         }
         postings.values_mut().for_each(Vec::shrink_to_fit);
+        Self::of(postings, documents.len())
+    }
+
+    /// Takes postings as they were made before. Each place is less than `documents`.
+    pub(super) const fn of(postings: Postings, documents: usize) -> Self {
         Self {
             postings,
-            documents: documents.len(),
+            documents,
         }
+    }
+
+    /// The words in order of token, each with the documents that have it.
+    pub(super) fn in_order(&self) -> Vec<(Token, &[Posting])> {
+        let words = self.postings.iter();
+        let mut words: Vec<_> = words.map(|(token, places)| (*token, &**places)).collect();
+        words.sort_unstable_by_key(|(token, _)| *token);
+        words
     }
 
     /// What each entry has of the request.
@@ -175,7 +191,7 @@ impl Tokenizer for Spaces {
 }
 
 /// A word as 64 bits: in the crate's own 32 two of some ten thousand words would be one by accident.
-type Token = u64;
+pub(super) type Token = u64;
 
 /// The different words of a document, weighed.
 fn embed(embedder: &Embedder<Token, Spaces>, document: &Document) -> Vec<TokenEmbedding<Token>> {

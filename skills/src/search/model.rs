@@ -43,6 +43,12 @@ pub(super) struct Model {
     dimensions: usize,
 }
 
+/// What is compiled in, for a test that knows whether it is as it was.
+#[cfg(test)]
+pub(super) fn compiled_in() -> impl Iterator<Item = &'static [u8]> {
+    [TABLE, TOKENIZER].into_iter()
+}
+
 impl Model {
     /// The model, loaded by whoever is the first to need it.
     pub(super) fn shared() -> &'static Self {
@@ -120,6 +126,16 @@ impl Vector {
         }
         values.iter_mut().for_each(|value| *value /= length);
         Some(Self((&*values).into()))
+    }
+
+    /// Its coordinates.
+    pub(super) fn values(&self) -> &[f32] {
+        &self.0
+    }
+
+    /// The vector of these coordinates, which [`Vector::values`] gave.
+    pub(super) fn of(values: impl Iterator<Item = f32>) -> Self {
+        Self(values.collect())
     }
 
     /// The direction between several: the mean of vectors of equal length.

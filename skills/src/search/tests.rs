@@ -14,7 +14,7 @@ use crate::entry_id::{EntryId, ServerName};
 use crate::server::{Definitions, Phase};
 use crate::tool::Tool;
 
-fn catalog() -> Sources {
+pub(super) fn catalog() -> Sources {
     let tracker = vec![
         tool("create_issue", "Create a new issue in a repository."),
         tool(
@@ -67,7 +67,7 @@ fn none() -> &'static HashSet<EntryId> {
     &NONE
 }
 
-fn query(words: &str) -> Query<'_> {
+pub(super) fn query(words: &str) -> Query<'_> {
     Query {
         words,
         limit: 8,

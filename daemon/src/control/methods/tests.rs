@@ -13,9 +13,9 @@ use skills::skill::Skill;
 use skills::tool::Tool;
 use skills::tree::Directory;
 
-use super::{describe, list, resident_memory, status, unknown_server};
+use super::{describe, lines, list, resident_memory, status, unknown_server};
 use crate::protocol::{
-    About, EntryKind, ListFilter, OutputKind, Policy, ServerPhase, ServerStatus,
+    About, EntryKind, ListFilter, Listing, OutputKind, Policy, ServerPhase, ServerStatus,
 };
 
 const ECHO: &str = r#"{"name":"echo","description":"Says it again.","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}},"x":1e3}"#;
@@ -109,8 +109,12 @@ pub(in crate::control) fn about() -> About {
     }
 }
 
+fn listed(snapshot: &Snapshot, filter: &ListFilter) -> Result<Listing, Problem> {
+    list(snapshot, lines(snapshot), filter)
+}
+
 fn ids(filter: &ListFilter) -> (Vec<String>, Vec<String>) {
-    let listing = list(&snapshot(), filter).unwrap();
+    let listing = listed(&snapshot(), filter).unwrap();
     let ids = listing.entries.iter().map(|entry| entry.id.to_string());
     (ids.collect(), listing.unknown)
 }
@@ -171,6 +175,18 @@ fn a_server_is_named_as_configured_or_as_shown() {
 }
 
 #[test]
+fn skills_are_listed_by_the_name_under_which_a_search_counts_them() {
+    let of_skills = |kind| ListFilter {
+        server: Some("skills".into()),
+        kind,
+    };
+    let found = ids(&of_skills(None));
+    assert_eq!(found, (vec!["skills/pdf".to_owned()], Vec::new()));
+    let problem = listed(&snapshot(), &of_skills(Some(EntryKind::Tool))).unwrap_err();
+    assert_eq!(problem.kind, ProblemKind::Usage);
+}
+
+#[test]
 fn a_kind_leaves_out_the_other() {
     let filter = ListFilter {
         server: None,
@@ -185,7 +201,7 @@ fn an_unknown_server_is_refused_with_the_right_names() {
         server: Some("brokn".into()),
         kind: None,
     };
-    let problem = list(&snapshot(), &filter).unwrap_err();
+    let problem = listed(&snapshot(), &filter).unwrap_err();
     assert_eq!(problem.kind, ProblemKind::NotFound);
     assert!(problem.hint.unwrap().contains("broken"));
 }
@@ -238,7 +254,7 @@ fn what_the_user_pins_is_told() {
         entries: Arc::new(BTreeMap::from([(id.clone(), pin)])),
         ..snapshot().sources
     });
-    let listing = list(&snapshot, &ListFilter::default()).unwrap();
+    let listing = listed(&snapshot, &ListFilter::default()).unwrap();
     let pinned = listing.entries.into_iter().filter(|entry| entry.pinned);
     assert_eq!(pinned.map(|entry| entry.id).collect::<Vec<_>>(), [id]);
     assert!(describe(&snapshot, "a b%2Fc/echo").unwrap().pinned);

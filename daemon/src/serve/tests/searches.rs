@@ -142,6 +142,12 @@ fn without_words_it_lists() {
         rest > 0 && tools.contains(&format!("and {rest} more")),
         "{listed}"
     );
+    let two = client.search(json!({ "query": "", "server": "git", "limit": 2 }));
+    assert!(
+        two.ends_with("and 1998 more: find them by words\n"),
+        "{two}"
+    );
+    assert_eq!(two.lines().count(), 3, "{two}");
     let asked = client.shelf.asked.lock().unwrap();
     assert!(asked.loads.is_empty() && asked.searches.is_empty());
 }

@@ -25,6 +25,10 @@ impl Hides for Ids {
     fn hides_skill(&self, id: &EntryId) -> bool {
         self.0.contains(&id.as_str())
     }
+
+    fn rules(&self) -> String {
+        format!("{:?}", self.0)
+    }
 }
 
 fn hiding(ids: &'static [&'static str]) -> Hiding {
