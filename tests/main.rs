@@ -26,6 +26,7 @@ mod mirror;
 mod mirroring;
 mod mounting;
 mod opening;
+mod pins;
 mod policy;
 mod reading;
 mod real_servers;

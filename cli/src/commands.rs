@@ -21,6 +21,7 @@ mod servers;
 mod show;
 mod sources;
 mod status;
+mod trust;
 mod unmount;
 
 #[cfg(test)]
@@ -68,6 +69,7 @@ enum Command {
     Approvals(approvals::Arguments),
     Approve(approve::Arguments),
     Deny(deny::Arguments),
+    Trust(trust::Arguments),
     Brief(brief::Arguments),
     Serve(serve::Arguments),
     Changes(changes::Arguments),
@@ -116,6 +118,7 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::Approvals(arguments) => approvals::run(&arguments, environment, ui),
         Command::Approve(arguments) => approve::run(&arguments, environment, ui),
         Command::Deny(arguments) => deny::run(&arguments, environment, ui),
+        Command::Trust(arguments) => trust::run(&arguments, environment, ui),
         Command::Brief(arguments) => brief::run(&arguments, environment, ui),
         Command::Serve(arguments) => serve::run(&arguments, environment),
         Command::Changes(arguments) => changes::run(&arguments, environment, ui),

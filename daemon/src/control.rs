@@ -10,6 +10,7 @@ mod lines;
 mod loads;
 pub(crate) mod methods;
 mod payload;
+mod pins;
 pub(crate) mod search;
 mod servers;
 mod validators;
@@ -30,10 +31,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::access_log::{AccessLog, Event};
 use crate::caller::Callers;
-use crate::catalog::Snapshots;
+use crate::catalog::{Snapshots, Updates};
 use crate::config::START_TIMEOUT;
 use crate::gate::Gate;
 use crate::journal;
+use crate::pins::Pins;
 use crate::protocol::{About, ErrorObject, Nothing, method};
 use crate::searching::Searcher;
 use crate::servers::Servers;
@@ -64,6 +66,10 @@ pub struct Context {
     pub log: AccessLog,
     /// Where the journal is.
     pub journal: journal::Place,
+    /// What is trusted.
+    pub pins: Pins,
+    /// The way to the catalog's writer.
+    pub updates: Updates,
     /// Identifies who asks.
     pub callers: Arc<Callers>,
     /// What this daemon is.
@@ -193,6 +199,8 @@ impl connection::Service for Context {
                 let asked = parameters(&request)?;
                 answer(&changes::changes(&self.journal, &self.snapshots, asked).await?)
             }
+            method::DIFFERENCES => answer(&self.differences(parameters(&request)?).await?),
+            method::TRUST => answer(&self.trust(parameters(&request)?, &request).await?),
             method::OVERVIEW => {
                 let asked: crate::protocol::Overview = parameters(&request)?;
                 answer(&snapshot.overview_in_bytes(asked.max_bytes))

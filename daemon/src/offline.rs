@@ -24,7 +24,10 @@ use crate::config::{Config, ServerConfig};
 use crate::control::{changes, methods, search};
 use crate::journal;
 use crate::mount_table;
-use crate::protocol::{ChangeList, Changes, Description, ListFilter, Listing, Search};
+use crate::pins::{Pins, Scope};
+use crate::protocol::{
+    ChangeList, Changes, Description, Difference, Differences, ListFilter, Listing, Search,
+};
 use crate::run::{catalog_name, configuration_name, load_config, skill_roots};
 use crate::surroundings::Surroundings;
 
@@ -40,6 +43,7 @@ pub struct OfflineShelf {
     cache: PathBuf,
     name: String,
     journal: journal::Place,
+    pins: Pins,
     /// Made when it is needed: to render all that a mount would show takes longer than a search.
     snapshot: OnceCell<Snapshot>,
 }
@@ -68,23 +72,26 @@ impl OfflineShelf {
         let config = load_config(config, &surroundings.environment)?;
         let cache = CachedDefinitions::new(&surroundings.directories.cache, &name);
         // The two have nothing in common but the time they take.
-        let (skills, servers) = thread::scope(|scope| {
+        let (found, servers) = thread::scope(|scope| {
             let scan = scope.spawn(|| scan(skills, &config));
             let servers = servers(&config, &cache);
             (scan.join().expect("a scan does not panic"), servers)
         });
-        let sources = Sources {
+        let mut sources = Sources {
             servers: servers
                 .into_iter()
                 .map(|(server, state)| (server.name.clone(), (server, state)))
                 .collect(),
-            skills,
+            skills: found,
             entries: Arc::clone(&config.entries),
             hiding: Hiding::by(Arc::new(config.policy.hidden())),
             ..Sources::default()
         };
+        let pins = pins(surroundings, &catalog, skills, &config);
+        pins.apply(&mut sources);
         Ok(Self {
             sources,
+            pins,
             index: config.index,
             search: config.search,
             journal: journal::Place::below(&surroundings.directories.state, &catalog),
@@ -130,6 +137,14 @@ impl OfflineShelf {
     pub fn changes(&self, asked: &Changes) -> Result<ChangeList, Problem> {
         let list = self.journal.changes(asked.since.as_ref())?;
         Ok(changes::described(list, self.snapshot()))
+    }
+
+    /// How entries differ from what daemons remember of them; what there is now is not remembered by that.
+    ///
+    /// # Errors
+    /// When one that is asked for is not there.
+    pub fn differences(&self, asked: &Differences) -> Result<Vec<Difference>, Problem> {
+        self.pins.differences(self.snapshot(), asked)
     }
 
     /// What answers some words, as a daemon would answer. There is no waiting here: nobody asks a server.
@@ -178,6 +193,16 @@ impl OfflineShelf {
             }
         })
     }
+}
+
+/// What is trusted, for somebody who only looks.
+fn pins(surroundings: &Surroundings, catalog: &str, given: &[SkillRoot], config: &Config) -> Pins {
+    let pins = Pins::read(&surroundings.directories.state, catalog);
+    pins.set_scope(Scope {
+        pinning: config.pinning.clone(),
+        roots: skill_roots(given, config),
+    });
+    pins
 }
 
 fn scan(given: &[SkillRoot], config: &Config) -> Vec<Arc<Skill>> {

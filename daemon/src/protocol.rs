@@ -8,6 +8,7 @@ mod calls;
 mod changes;
 mod entries;
 mod message;
+mod pins;
 mod servers;
 mod status;
 
@@ -25,6 +26,7 @@ pub use entries::{
     Search, SkillDescription, ToolDescription,
 };
 pub use message::{ErrorObject, Hello, Message, Nothing, PayloadFile, Version, Welcome};
+pub use pins::{Difference, DifferenceState, Differences, FileDifference, Trust, Trusted};
 pub use servers::{Control, LastError, Order, ServerReport, ServerReports};
 pub use status::{About, OutputKind, Policy, ServerPhase, ServerStatus, Status};
 
@@ -54,6 +56,10 @@ pub mod method {
     pub const OVERVIEW: &str = "overview";
     /// [`Changes`](super::Changes) → [`ChangeList`](super::ChangeList).
     pub const CHANGES: &str = "changes";
+    /// [`Differences`](super::Differences) → a list of [`Difference`](super::Difference).
+    pub const DIFFERENCES: &str = "differences";
+    /// [`Trust`](super::Trust) → [`Trusted`](super::Trusted), when it is published.
+    pub const TRUST: &str = "trust";
     /// [`Call`](super::Call) → [`CallReply`](super::CallReply).
     pub const CALL: &str = "call";
     /// [`Nothing`](super::Nothing) → [`Approvals`](super::Approvals).

@@ -6,6 +6,7 @@ mod first_listing;
 mod identity;
 mod mirroring;
 mod output;
+mod pinning;
 mod sources;
 
 use std::path::{Path, PathBuf};

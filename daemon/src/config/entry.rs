@@ -29,7 +29,7 @@ pub(super) fn is_disabled(node: Node<'_>) -> bool {
 const WAY: [&str; 5] = ["command", "url", "serverUrl", "httpUrl", "type"];
 
 /// The keys of a server.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "command",
     "args",
     "env",
@@ -45,6 +45,7 @@ const KEYS: [&str; 15] = [
     "share",
     "restart",
     "policy",
+    "pin",
 ];
 
 /// A server while it is read.
@@ -175,8 +176,8 @@ impl Entry<'_> {
                 Ok(restart) => self.config.restart = restart,
                 Err(fault) => refuse(fault, self.own_format, &mut self.warnings)?,
             },
-            // Read by itself: it is no setting of the server.
-            "policy" => {}
+            // Read by themselves: they are no settings of the server.
+            "policy" | "pin" => {}
             _ if self.own_format => {
                 let place = format!("server `{}`", self.name);
                 self.warnings.push(unknown_key(key, &place, &KEYS, value));

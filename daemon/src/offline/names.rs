@@ -5,18 +5,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use skills::catalog::Hides;
+use skills::catalog::{Hides, Sources};
 use skills::discovery::SkillRoot;
 use skills::entry_id::{EntryId, ServerName};
 use skills::layout::ids;
 use skills::problem::Problem;
+use skills::server::{Definitions, Server, ServerState};
 use skills::tool::Tool;
 
-use super::scan;
+use super::{pins, scan};
 use crate::cache::CachedDefinitions;
 use crate::config::Config;
 use crate::gate::policy::Hidden;
-use crate::run::{configuration_name, load_config};
+use crate::pins::Pins;
+use crate::run::{catalog_name, configuration_name, load_config};
 use crate::surroundings::Surroundings;
 
 /// The names on a shelf that nobody serves.
@@ -26,6 +28,8 @@ pub struct OfflineNames {
     hidden: Hidden,
     given: Vec<SkillRoot>,
     cache: CachedDefinitions,
+    /// Where something is served only as it was trusted.
+    pins: Option<Pins>,
 }
 
 impl OfflineNames {
@@ -38,9 +42,13 @@ impl OfflineNames {
         config: Option<&Path>,
         skills: &[SkillRoot],
     ) -> Result<Self, Problem> {
+        let path = config;
         let name = configuration_name(config, skills);
         let config = load_config(config, &surroundings.environment)?;
+        let catalog = catalog_name(path, skills);
+        let is_strict = config.pinning.is_any_strict();
         Ok(Self {
+            pins: is_strict.then(|| pins(surroundings, &catalog, skills, &config)),
             hidden: config.policy.hidden(),
             config,
             given: skills.to_owned(),
@@ -112,12 +120,35 @@ impl OfflineNames {
     /// The tools of a server that are on the shelf.
     fn tools_of(&self, server: &ServerName, directory: &str) -> Vec<(EntryId, Arc<Tool>)> {
         let cached = self.cache.load(server);
-        let tools = cached.map(|cached| cached.definitions.tools.clone());
+        let definitions = cached.map(|cached| self.trusted(server, cached.definitions));
+        let tools = definitions.map(|definitions| definitions.tools.clone());
         let tools = tools.unwrap_or_default();
         let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
         let ids = ids::tool_ids(server, directory, &names);
         std::iter::zip(ids, tools)
             .filter(|(id, tool)| !self.hidden.hides_tool(server, id, tool))
             .collect()
+    }
+
+    /// The definitions as they are served.
+    fn trusted(&self, server: &ServerName, now: Arc<Definitions>) -> Arc<Definitions> {
+        let Some(pins) = &self.pins else {
+            return now;
+        };
+        let known = Server {
+            name: server.clone(),
+            directory: None,
+            definitions: Some(Arc::clone(&now)),
+        };
+        let known = (Arc::new(known), ServerState::default());
+        let mut sources = Sources {
+            servers: [(server.clone(), known)].into(),
+            ..Sources::default()
+        };
+        pins.apply_to_servers(&mut sources);
+        let served = sources.servers.remove(server);
+        served
+            .and_then(|(server, _)| server.definitions.clone())
+            .unwrap_or(now)
     }
 }

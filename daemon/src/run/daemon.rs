@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::config_watch::ConfigWatch;
 use super::mirroring::Keeper;
 use super::output::{self, Librarian, Watcher};
+use super::pinning;
 use super::sources::Sources;
 use super::{Event, Options, Output, first_listing, identity, internal};
 use crate::access_log::AccessLog;
@@ -28,6 +29,7 @@ use crate::instance;
 use crate::journal::{self, Journal, SeenFile};
 use crate::mirror::Mirror;
 use crate::mount::{Mount, MountOptions};
+use crate::pins::Pins;
 use crate::protocol::About;
 use crate::retention;
 use crate::searching::Searcher;
@@ -51,6 +53,7 @@ pub(super) struct Daemon {
     gate: Arc<Gate>,
     log: AccessLog,
     journal: journal::Place,
+    pins: Pins,
     callers: Arc<Callers>,
     /// After how long without a connection it ends when it shows nothing; `None` is never.
     idle: Option<Duration>,
@@ -78,7 +81,9 @@ impl Daemon {
         let seen = SeenFile::open(&place.directory, &about.catalog)?;
         let journal = Journal::open(&place.directory, &about.catalog)?;
         let counts = TokenCounts::read(&directories.cache, &name);
-        let (updates, snapshots) = catalog::start(config.index, seen, journal, counts)
+        let pins = Pins::open(&directories.state, &about.catalog);
+        let (index, held) = (config.index, pins.clone());
+        let (updates, snapshots) = catalog::start(index, seen, journal, held, counts)
             .map_err(|error| internal("the catalog's thread could not be started", &error))?;
 
         let cache = match DefinitionCache::open(&directories.cache, &name) {
@@ -108,6 +113,7 @@ impl Daemon {
             gate,
             log,
             journal: place,
+            pins,
             callers: Arc::default(),
             idle: config.daemon.idle,
             shutdown: CancellationToken::new(),
@@ -215,6 +221,8 @@ impl Daemon {
             gate: Arc::clone(&self.gate),
             log: self.log.clone(),
             journal: self.journal.clone(),
+            pins: self.pins.clone(),
+            updates: self.updates.clone(),
             callers: Arc::clone(&self.callers),
             about: self.about.clone(),
             runtime: runtime.clone(),
@@ -233,6 +241,7 @@ impl Daemon {
         on_event(self.ready(self.about.mount_point.clone(), started));
         // Not sooner: it would take time from the start.
         self.searcher.follow();
+        pinning::follow(&self.pins, &self.snapshots, &self.updates, &self.shutdown);
 
         if let Some(mut watch) = watch {
             let (sources, shutdown) = (Arc::clone(&self.sources), self.shutdown.clone());

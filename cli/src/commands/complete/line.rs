@@ -7,10 +7,12 @@ use daemon::protocol::EntryKind;
 use skills::arguments::suggestions::Suggestion;
 
 /// The arguments that name entries, by command; those of one kind alone say so.
-const ENTRIES: [(&str, &str, Option<EntryKind>); 3] = [
+const ENTRIES: [(&str, &str, Option<EntryKind>); 5] = [
     ("call", "words", Some(EntryKind::Tool)),
     ("show", "entries", None),
     ("log", "entry", None),
+    ("changes", "entries", None),
+    ("trust", "targets", None),
 ];
 
 /// What only a shelf knows. `config` is the value of `--config`, where one was typed.

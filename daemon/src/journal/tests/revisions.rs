@@ -294,7 +294,9 @@ proptest! {
                 match change.change {
                     ChangeKind::Added => prop_assert!(replayed.insert(id)),
                     ChangeKind::Removed => prop_assert!(replayed.remove(&id)),
-                    ChangeKind::Changed => prop_assert!(replayed.contains(&id)),
+                    ChangeKind::Changed | ChangeKind::Held => {
+                        prop_assert!(replayed.contains(&id));
+                    }
                 }
             }
             prop_assert_eq!(replayed, there);
