@@ -38,6 +38,7 @@ mod servers_life;
 mod serving;
 mod support;
 mod surroundings;
+mod trusting;
 mod unprivileged;
 
 #[test]

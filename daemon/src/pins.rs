@@ -169,14 +169,15 @@ impl Pins {
         let mut state = self.state();
         let scope = Arc::clone(&state.scope);
         let mut applied = Applied::default();
-        state.ledger.refresh();
-        state.ledger.take_news();
         if scope.pinning.is_any_strict() {
+            state.ledger.refresh();
             definitions::apply(&mut state, &self.0.store, &scope, sources, &mut applied);
             if scope.pinning.strict {
                 skills_filter::apply(&mut state, &self.0.store, &scope, sources, &mut applied);
             }
         }
+        // It is about to be published.
+        state.ledger.take_news();
         applied
             .problems
             .extend(state.ledger.problem(scope.pinning.is_any_strict()));

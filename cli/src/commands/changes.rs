@@ -185,7 +185,7 @@ fn line(text: &mut String, change: &Change) {
         let _ = write!(text, " — {summary}");
     }
     if change.change == ChangeKind::Held {
-        text.push_str(" (not trusted)");
+        text.push_str(" (held back)");
     }
     text.push('\n');
 }
@@ -233,7 +233,7 @@ mod tests {
         };
         assert_eq!(
             lines(&list, &[]),
-            "+ git/ 1 tool\n+ git/log — Reads the log.\n~ git/\n- skills/pdf\n? skills/doc (not trusted)\nrevision 3-k3v9qa2c\n"
+            "+ git/ 1 tool\n+ git/log — Reads the log.\n~ git/\n- skills/pdf\n? skills/doc (held back)\nrevision 3-k3v9qa2c\n"
         );
         let nothing = ChangeList {
             changes: Vec::new(),

@@ -24,6 +24,12 @@ const VERSION: u32 = 1;
 /// The name of the file.
 pub(crate) const FILE_NAME: &str = "ledger.json";
 
+/// What to do where nothing is trusted any more.
+const LOST: &str = "what is not known is not served; restore the file, or look at every source and remove the file: what is there then is trusted";
+
+/// What is done where nothing is strict.
+const BEGUN_ANEW: &str = "it is begun anew with what is there now";
+
 /// By which it is told whether somebody else has written the file, which is always replaced.
 type Mark = (u64, u64, i64, i64);
 
@@ -36,6 +42,8 @@ pub(super) struct Ledger {
     is_read_only: bool,
     /// Why the file can't be used.
     damage: Option<Problem>,
+    /// Why it was begun anew.
+    begun_anew: Option<Problem>,
     /// Why it could not be written last.
     unwritten: Option<Problem>,
     /// Whether there is something in it that was not published yet.
@@ -74,11 +82,9 @@ impl Ledger {
         ledger
     }
 
-    /// Reads the ledger, if there is one; it is never written.
+    /// The ledger, if there is one, to be read with the first refresh; it is never written.
     pub(super) fn read(directory: &Path) -> Self {
-        let mut ledger = Self::new(directory, true);
-        ledger.refresh();
-        ledger
+        Self::new(directory, true)
     }
 
     fn new(directory: &Path, is_read_only: bool) -> Self {
@@ -88,6 +94,7 @@ impl Ledger {
             mark: None,
             is_read_only,
             damage: None,
+            begun_anew: None,
             unwritten: None,
             has_news: false,
         }
@@ -122,14 +129,13 @@ impl Ledger {
 
     /// What is wrong. Where nothing is strict a file that can't be used is begun anew, and that is told until the daemon ends.
     pub(super) fn problem(&self, is_strict: bool) -> Option<Problem> {
-        let damage = self.damage.clone().map(|problem| {
-            problem.hint(if is_strict {
-                "what is not known is not served; restore the file, or look at every source and remove the file: what is there then is trusted"
-            } else {
-                "it is begun anew with what is there now"
-            })
-        });
-        damage.or_else(|| self.unwritten.clone())
+        let damage = self
+            .damage
+            .clone()
+            .map(|problem| problem.hint(if is_strict { LOST } else { BEGUN_ANEW }));
+        damage
+            .or_else(|| self.begun_anew.clone())
+            .or_else(|| self.unwritten.clone())
     }
 
     /// Reads the file where it is another one than was read or written last. A file that is gone takes nothing with it: it is written
@@ -175,7 +181,7 @@ impl Ledger {
             // Kept for whoever wants to know what it was.
             let _ = fs::rename(self.path(), self.directory.join("ledger.damaged"));
             tracing::warn!(path = %self.path().display(), "the pins could not be read, and are begun anew");
-            self.damage = None;
+            self.begun_anew = self.damage.take().map(|problem| problem.hint(BEGUN_ANEW));
             self.mark = None;
         }
     }

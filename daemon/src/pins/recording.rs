@@ -39,7 +39,8 @@ impl Pins {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let (scope, mut pins) = {
-            let state = self.state();
+            let mut state = self.state();
+            state.ledger.refresh();
             (Arc::clone(&state.scope), state.ledger.pins().clone())
         };
         let servers = sources.servers.iter();

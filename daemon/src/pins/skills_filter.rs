@@ -9,6 +9,7 @@ use std::io;
 use std::sync::Arc;
 
 use skills::catalog::Sources;
+use skills::problem::{Problem, ProblemKind};
 use skills::skill::Skill;
 
 use super::files::{self, Limits, Manifest};
@@ -60,7 +61,13 @@ pub(super) fn apply(
                 seen.insert(subject, looked.hash);
                 sightings.push(sighting(subject, Some(looked), true));
             }
-            Err(error) => tracing::debug!(%error, ?subject, "a skill changed while it was read"),
+            Err(error) if state.ledger.get(subject).is_none() => {
+                let message = format!("can't be read as a whole, and so is not trusted: {error}");
+                let problem = Problem::new(ProblemKind::NotTrusted, message);
+                applied.problems.push(subject.locate(problem));
+            }
+            // What was trusted is served, and that is told.
+            Err(_) => {}
         }
     }
     for (subject, pin) in state.ledger.pins() {

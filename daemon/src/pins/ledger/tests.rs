@@ -58,7 +58,9 @@ fn what_is_written_is_read_again_also_by_others() {
     other.refresh();
     assert!(other.take_news());
     assert_eq!(other.pins(), one.pins());
-    assert_eq!(Ledger::read(place.path()).pins(), one.pins());
+    let mut reader = Ledger::read(place.path());
+    reader.refresh();
+    assert_eq!(reader.pins(), one.pins());
     // Of two that write, none takes back what the other wrote.
     let [first, second, third] = subjects();
     one.update(|pins| pins.remove(&first)).unwrap();
@@ -101,6 +103,14 @@ fn where_nothing_is_strict_it_is_begun_anew() {
     fs::write(place.path().join("ledger.json"), "oops").unwrap();
     let mut ledger = Ledger::open(place.path());
     ledger.begin_anew();
+    assert!(
+        ledger
+            .problem(false)
+            .unwrap()
+            .hint
+            .unwrap()
+            .contains("begun anew")
+    );
     assert!(
         ledger
             .update(|pins| pins.insert(subjects()[0].clone(), pin(1)))
