@@ -128,7 +128,9 @@ fn what_changed_while_nothing_ran_is_never_shown_and_neither_without_a_daemon() 
 
     let mounted = mount(&shelf);
     assert!(
-        mounted.stderr.contains("shelf trust skills/pdf"),
+        mounted
+            .stderr
+            .contains("2 problems, the first: fake/echo: changed"),
         "{}",
         mounted.stderr
     );

@@ -83,6 +83,13 @@ fn without_the_ledger_nothing_is_known_and_a_damaged_one_trusts_nothing() {
         good.len() / 2,
         "it stays as it is"
     );
+    let offline = shelf
+        .command(SHELF)
+        .args(["list", "--config", "mcp.json"])
+        .env("XDG_RUNTIME_DIR", shelf.path("home"))
+        .output();
+    let said = Finished::from(offline.unwrap()).fails(70);
+    assert!(said.contains("the pins can't be used"), "{said}");
     // Restored, it counts at once.
     fs::write(&ledger, &good).unwrap();
     wait_until("everything is back", || {
@@ -92,7 +99,13 @@ fn without_the_ledger_nothing_is_known_and_a_damaged_one_trusts_nothing() {
     fs::write(&ledger, "oops").unwrap();
     configure(&shelf, "off", &Value::Null);
     let mounted = mount(&shelf);
-    assert!(mounted.stderr.contains("begun anew"), "{}", mounted.stderr);
+    assert!(
+        mounted.stderr.contains("the pins can't be used"),
+        "{}",
+        mounted.stderr
+    );
+    let status = shelf.run(&["status"]).succeeds();
+    assert!(status.contains("begun anew"), "{status}");
     assert!(
         shelf.mounted("skills/pdf").exists(),
         "where nothing is strict"

@@ -61,7 +61,7 @@ impl OfflineShelf {
     /// Reads what a daemon with this configuration and these skill roots would know before it started anything.
     ///
     /// # Errors
-    /// When the configuration can't be read.
+    /// When the configuration can't be read, or under strict pins what is trusted.
     pub fn read(
         surroundings: &Surroundings,
         config: Option<&Path>,
@@ -89,6 +89,9 @@ impl OfflineShelf {
         };
         let pins = pins(surroundings, &catalog, skills, &config);
         pins.apply(&mut sources);
+        if let Some(problem) = pins.fault() {
+            return Err(problem);
+        }
         Ok(Self {
             sources,
             pins,

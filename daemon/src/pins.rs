@@ -146,6 +146,14 @@ impl Pins {
         self.state().ledger.path()
     }
 
+    /// Why nothing is trusted, where something would have to be.
+    pub(crate) fn fault(&self) -> Option<Problem> {
+        let state = self.state();
+        let is_strict = state.scope.pinning.is_any_strict();
+        let is_fault = is_strict && !state.ledger.is_usable();
+        is_fault.then(|| state.ledger.problem(true)).flatten()
+    }
+
     /// Takes over what the configuration says; false when it says the same.
     pub(crate) fn set_scope(&self, scope: Scope) -> bool {
         let mut state = self.state();

@@ -95,7 +95,7 @@ impl Manifest {
     ///
     /// # Errors
     /// When a file is not (any more) what the skill's tree says, or nothing can be kept.
-    pub(super) fn read(skill: &Skill, store: &Store, limits: Limits) -> io::Result<(Hash, Self)> {
+    pub(super) fn read(skill: &Skill, store: &Store, limits: Limits) -> io::Result<Hash> {
         let mut reading = Reading {
             store,
             limits,
@@ -108,7 +108,7 @@ impl Manifest {
         };
         let hash = manifest.hash();
         store.put(hash, &serde_json::to_vec(&manifest)?)?;
-        Ok((hash, manifest))
+        Ok(hash)
     }
 
     /// The version that is kept under its hash.

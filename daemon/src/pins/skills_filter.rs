@@ -117,8 +117,8 @@ pub(super) fn apply(
     };
 }
 
-/// Which version a skill's files are; they are read only where `stat` says that they may have changed, or where they were not kept as
-/// they have to be.
+/// Which version a skill's files are; they are read only where `stat` says that they may have changed, or where the trusted version is
+/// not kept as it has to be. `whole` says that this one is to be served from what is kept; of others only the texts are.
 pub(super) fn look(
     skill: &Skill,
     stat: Hash,
@@ -126,16 +126,21 @@ pub(super) fn look(
     store: &Store,
     whole: bool,
 ) -> io::Result<Looked> {
+    // Who only looks serves no file.
+    let keeps_whole = whole && !store.is_read_only();
+    let is_trusted = |hash| pin.is_none_or(|pin| pin.trusted.hash == hash);
     let known = pin.and_then(|pin| pin.looked.as_ref());
-    if let Some(known) = known.filter(|known| known.stat == stat && (known.whole || !whole)) {
+    let is_kept = |known: &&Looked| known.whole || !keeps_whole || !is_trusted(known.hash);
+    if let Some(known) = known.filter(|known| known.stat == stat).filter(is_kept) {
         return Ok(known.clone());
     }
-    let limits = if whole && !store.is_read_only() {
-        Limits::WHOLE
-    } else {
-        Limits::TEXTS
-    };
-    let (hash, _) = Manifest::read(skill, store, limits)?;
+    let read = |limits| Manifest::read(skill, store, limits);
+    let mut whole = keeps_whole && pin.is_none();
+    let mut hash = read(if whole { Limits::WHOLE } else { Limits::TEXTS })?;
+    if keeps_whole && !whole && is_trusted(hash) {
+        hash = read(Limits::WHOLE)?;
+        whole = true;
+    }
     Ok(Looked { stat, hash, whole })
 }
 

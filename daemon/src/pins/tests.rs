@@ -181,10 +181,14 @@ fn only_what_was_shown_is_trusted() {
         pins.trust(&snapshot(&served), &asked)
     };
     let (served, _) = applied(&pins, place.sources("Burns it.", &second));
+    assert_eq!(
+        pins.journal_lines(&snapshot(&served)),
+        ["? git/log", "? git/log"]
+    );
     let problem = trust(&shown).unwrap_err();
     assert_eq!(problem.kind, ProblemKind::Refused);
     assert!(problem.message.contains("it changed again"), "{problem}");
-    assert!(!pins.has_news());
+    assert!(!pins.has_news(), "nothing was trusted");
     let shown = difference(&pins, &served, "git/log");
     trust(&shown).unwrap();
     assert!(pins.has_news());
