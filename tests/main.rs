@@ -27,6 +27,7 @@ mod mirroring;
 mod mounting;
 mod offers;
 mod opening;
+mod pins;
 mod policy;
 mod project;
 mod questions;
@@ -40,6 +41,7 @@ mod servers_life;
 mod serving;
 mod support;
 mod surroundings;
+mod trusting;
 mod unprivileged;
 
 #[test]

@@ -1,6 +1,7 @@
 //! What the tests share: a shelf of their own with the real binary, and the wait for what has to happen.
 
 pub(crate) mod needs;
+pub(crate) mod pinned;
 pub(crate) mod processes;
 pub(crate) mod shelf;
 

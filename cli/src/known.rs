@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use daemon::client::{ANSWER, Client};
 use daemon::offline::OfflineShelf;
 use daemon::protocol::{
-    Answer, Case, ChangeList, Changes, Describe, Description, Evaluate, Evaluation, ListFilter,
-    Listing, Load, Search,
+    Answer, Case, ChangeList, Changes, Describe, Description, Difference, Differences, Evaluate,
+    Evaluation, ListFilter, Listing, Load, Search,
 };
 use skills::problem::Problem;
 
@@ -68,6 +68,14 @@ impl Known {
         match self {
             Self::Running(client) => client.changes(changes),
             Self::Offline(shelf) => shelf.changes(changes),
+        }
+    }
+
+    /// How entries differ from what they were.
+    pub(crate) fn differences(&mut self, asked: &Differences) -> Result<Vec<Difference>, Problem> {
+        match self {
+            Self::Running(client) => client.differences(asked),
+            Self::Offline(shelf) => shelf.differences(asked),
         }
     }
 

@@ -4,6 +4,7 @@ mod commands;
 mod daemon_process;
 mod descriptors;
 mod diagnostics;
+mod difference;
 mod duration;
 mod environment;
 mod error;

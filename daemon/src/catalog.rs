@@ -20,6 +20,7 @@ use crate::cache::{Digest, TokenCounts};
 use crate::counting::Counting;
 use crate::gate::policy::Hidden;
 use crate::journal::{Journal, REMEMBERED, SeenFile};
+use crate::pins::{Pins, Scope};
 
 /// What a source has to say.
 #[derive(Debug)]
@@ -62,6 +63,10 @@ pub enum SourceUpdate {
     },
     /// The configuration was read (again): what is to be left off the shelf.
     Hidden(Arc<Hidden>),
+    /// The configuration was read (again): what is served only as it was trusted.
+    Pinning(Scope),
+    /// Pins may have changed: something was trusted, or another daemon saw a change.
+    Pins,
     /// What texts cost that the last snapshot had to estimate.
     Counted(Vec<(Digest, u32)>),
     /// The problems of one source, replacing those said before.
@@ -132,6 +137,7 @@ struct Writer {
     seen: SeenFile,
     saved: Option<Instant>,
     journal: Journal,
+    pins: Pins,
     counts: TokenCounts,
     /// Started when a count is first wanted that is not known.
     counting: Option<Counting>,
@@ -166,6 +172,7 @@ pub fn start(
     options: IndexOptions,
     seen: SeenFile,
     journal: Journal,
+    pins: Pins,
     counts: TokenCounts,
 ) -> std::io::Result<(Updates, Snapshots)> {
     let sources = Sources {
@@ -188,6 +195,7 @@ pub fn start(
         seen,
         saved: None,
         journal,
+        pins,
         counts,
         counting: None,
         is_counting: false,
@@ -303,6 +311,8 @@ impl Writer {
                 }
                 changed
             }
+            SourceUpdate::Pinning(scope) => self.pins.set_scope(scope),
+            SourceUpdate::Pins => self.pins.has_news(),
             SourceUpdate::Counted(counted) => {
                 self.is_counting = false;
                 let is_new = !counted.is_empty();
@@ -333,14 +343,21 @@ impl Writer {
 
     fn publish(&mut self) {
         let before = self.recorded.clone();
-        let mut next = self.build(before.as_deref());
+        // Behind this line everything is as it was trusted.
+        let mut sources = self.sources.clone();
+        let applied = self.pins.apply(&mut sources);
+        let mut next = self.build(before.as_deref(), sources.clone());
+        self.journal.note(self.pins.journal_lines(&next));
         let recorded = self.journal.record(before.as_deref(), &next);
         let told = self.tell_of_journal(recorded.err());
+        let told = self.tell("pins".to_owned(), applied.problems(&next)) || told;
         // CHANGES.md and STATUS are files of the tree that they describe: a difference costs a second, shared build.
         let lines = self.journal.tail(REMEMBERED);
         if told || lines != self.sources.journal {
             self.sources.journal = lines;
-            next = self.build(Some(&next));
+            sources.journal = Arc::clone(&self.sources.journal);
+            sources.problems.clone_from(&self.sources.problems);
+            next = self.build(Some(&next), sources);
         }
         let next = Arc::new(next);
         self.recorded = Some(Arc::clone(&next));
@@ -365,8 +382,7 @@ impl Writer {
         told
     }
 
-    fn build(&mut self, previous: Option<&Snapshot>) -> Snapshot {
-        let sources = self.sources.clone();
+    fn build(&mut self, previous: Option<&Snapshot>, sources: Sources) -> Snapshot {
         Snapshot::build_counted(
             previous,
             sources,

@@ -18,6 +18,7 @@ pub mod import;
 mod jsonc;
 mod life;
 mod node;
+mod pin;
 mod policy;
 mod project;
 mod reader;
@@ -44,6 +45,7 @@ pub use self::life::{Restart, Share};
 use self::node::Fault;
 use crate::access_log::LogOptions;
 use crate::gate::policy::Policy;
+use crate::pins::Pinning;
 use crate::surroundings::Environment;
 
 /// How long a start may take by default: a first one downloads the package, which took up to 77 s.
@@ -75,6 +77,8 @@ pub struct Config {
     pub entries: Arc<BTreeMap<EntryId, EntryOptions>>,
     /// Which calls are refused, or have to be approved, and what is not on the shelf.
     pub policy: Policy,
+    /// Whose definitions are served only as they were trusted.
+    pub pinning: Pinning,
     /// Settings of the daemon itself.
     pub daemon: DaemonOptions,
     /// Settings of the access log.

@@ -12,6 +12,7 @@ mod loads;
 pub(crate) mod methods;
 mod offers;
 mod payload;
+mod pins;
 mod scope;
 pub(crate) mod search;
 mod servers;
@@ -33,10 +34,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::access_log::{AccessLog, Event};
 use crate::caller::Callers;
-use crate::catalog::Snapshots;
+use crate::catalog::{Snapshots, Updates};
 use crate::config::START_TIMEOUT;
 use crate::gate::Gate;
 use crate::journal;
+use crate::pins::Pins;
 use crate::protocol::{About, ErrorObject, Nothing, method};
 use crate::searching::Searcher;
 use crate::servers::Servers;
@@ -67,6 +69,10 @@ pub struct Context {
     pub log: AccessLog,
     /// Where the journal is.
     pub journal: journal::Place,
+    /// What is trusted.
+    pub pins: Pins,
+    /// The way to the catalog's writer.
+    pub updates: Updates,
     /// Identifies who asks.
     pub callers: Arc<Callers>,
     /// What this daemon is.
@@ -200,6 +206,8 @@ impl connection::Service for Context {
                 let asked = parameters(&request)?;
                 answer(&changes::changes(&self.journal, &self.snapshots, asked).await?)
             }
+            method::DIFFERENCES => answer(&self.differences(parameters(&request)?).await?),
+            method::TRUST => answer(&self.trust(parameters(&request)?, &request).await?),
             method::OVERVIEW => {
                 let asked: crate::protocol::Overview = parameters(&request)?;
                 answer(&snapshot.overview_in_bytes(asked.max_bytes))

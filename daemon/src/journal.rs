@@ -23,9 +23,10 @@ use skills::catalog::{Known, Snapshot};
 use skills::problem::{Problem, ProblemKind};
 use tempfile::NamedTempFile;
 
-use self::file::{Content, JournalFile, Mark, lock};
+use self::file::{Content, JournalFile, Mark};
 use crate::protocol::{ChangeList, Revision};
 
+pub(crate) use self::file::lock;
 pub use first_seen::SeenFile;
 
 /// How many lines are held in memory: as many as CHANGES.md shows.
@@ -93,6 +94,8 @@ pub struct Journal {
     is_written: bool,
     /// The lines that could not be written, which keep their times.
     unwritten: Vec<String>,
+    /// Lines of others that wait for the next record.
+    noted: Vec<String>,
     /// How many lines of the file can't be read.
     damaged: usize,
 }
@@ -123,11 +126,17 @@ impl Journal {
             is_saved: true,
             is_written: true,
             unwritten: Vec::new(),
+            noted: Vec::new(),
             damaged: 0,
         };
         drop(held);
         journal.remember_all(&file.content);
         Ok(journal)
+    }
+
+    /// Takes lines, `<sign> <id>`, of what a comparison of definitions does not show: they are appended with the next record.
+    pub fn note(&mut self, lines: Vec<String>) {
+        self.noted.extend(lines);
     }
 
     /// Appends what changed since the snapshot that was recorded last, and says whether that was anything.
@@ -140,7 +149,7 @@ impl Journal {
     pub fn record(&mut self, before: Option<&Snapshot>, after: &Snapshot) -> Result<bool, Problem> {
         let mut is_resumed = !self.known.is_empty();
         let mut lines = self.known.advance(before, after);
-        if lines.is_empty() && self.is_saved {
+        if lines.is_empty() && self.noted.is_empty() && self.is_saved {
             return Ok(false);
         }
         let held = lock(&self.place.directory, true);
@@ -156,6 +165,7 @@ impl Journal {
             lines = self.known.advance(before, after);
             self.remember_all(&file.content);
         }
+        lines.extend_from_slice(&self.noted);
         let lines = self.date(lines);
         for line in &lines {
             self.remember(line.clone());
@@ -184,6 +194,7 @@ impl Journal {
             serde_json::to_vec(&self.known).map_err(|error| unusable(&path, &error.into()))?;
         let known = prepare(&path, &json).map_err(|error| unusable(&path, &error))?;
         self.append_to(opened, lines, is_resumed)?;
+        self.noted.clear();
         self.is_written = true;
         self.unwritten.clear();
         known
@@ -257,7 +268,11 @@ impl Journal {
         }
     }
 
+    /// What is not trusted is in no file of the shelf.
     fn remember(&mut self, line: String) {
+        if changes::is_held(&line) {
+            return;
+        }
         if self.last.len() == REMEMBERED {
             self.last.pop_front();
         }

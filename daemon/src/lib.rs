@@ -20,6 +20,7 @@ pub mod mirror;
 pub mod mount;
 pub mod mount_table;
 pub mod offline;
+pub mod pins;
 pub mod project;
 pub mod protocol;
 mod retention;

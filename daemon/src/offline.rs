@@ -21,7 +21,9 @@ use self::searched::Searched;
 use crate::cache::{IndexCache, TokenCounts};
 use crate::control::{changes, methods, search};
 use crate::journal;
-use crate::protocol::{ChangeList, Changes, Description, ListFilter, Listing, Search};
+use crate::protocol::{
+    ChangeList, Changes, Description, Difference, Differences, ListFilter, Listing, Search,
+};
 use crate::run::catalog_name;
 use crate::surroundings::Surroundings;
 
@@ -53,7 +55,7 @@ impl OfflineShelf {
     /// later.
     ///
     /// # Errors
-    /// When the configuration can't be read.
+    /// When the configuration can't be read, or under strict pins what is trusted.
     pub fn read(
         surroundings: &Surroundings,
         config: Option<&Path>,
@@ -118,6 +120,14 @@ impl OfflineShelf {
         Ok(changes::described(list, &self.outline()))
     }
 
+    /// How entries differ from what daemons remember of them; what there is now is not remembered by that.
+    ///
+    /// # Errors
+    /// When one that is asked for is not there.
+    pub fn differences(&self, asked: &Differences) -> Result<Vec<Difference>, Problem> {
+        self.configured.pins().differences(self.snapshot(), asked)
+    }
+
     /// What answers some words, as a daemon would answer. There is no waiting here: nobody asks a server.
     ///
     /// # Errors
@@ -171,10 +181,7 @@ impl OfflineShelf {
             let cache = self.index_cache();
             Searched::warm(&self.configured, || {
                 let kept = Searched::kept(&self.configured, &cache);
-                kept.unwrap_or_else(|| {
-                    let options = &self.configured.config.search;
-                    Searched::build(self.outline(), options, &cache)
-                })
+                kept.unwrap_or_else(|| Searched::build(self.outline(), &self.configured, &cache))
             })
         })
     }

@@ -9,6 +9,7 @@ mod changes;
 mod entries;
 mod message;
 mod offers;
+mod pins;
 mod servers;
 mod status;
 
@@ -27,6 +28,7 @@ pub use entries::{
 };
 pub use message::{ErrorObject, Hello, Message, Nothing, PayloadFile, Version, Welcome};
 pub use offers::{GetPrompt, ListOffers, ListedOffer, ListedOffers, Read};
+pub use pins::{Difference, DifferenceState, Differences, FileDifference, Trust, Trusted};
 pub use servers::{Control, LastError, Order, ServerReport, ServerReports};
 pub use status::{About, OutputKind, Policy, ServerPhase, ServerStatus, Status};
 
@@ -56,6 +58,10 @@ pub mod method {
     pub const OVERVIEW: &str = "overview";
     /// [`Changes`](super::Changes) → [`ChangeList`](super::ChangeList).
     pub const CHANGES: &str = "changes";
+    /// [`Differences`](super::Differences) → a list of [`Difference`](super::Difference).
+    pub const DIFFERENCES: &str = "differences";
+    /// [`Trust`](super::Trust) → [`Trusted`](super::Trusted), when it is published.
+    pub const TRUST: &str = "trust";
     /// [`Call`](super::Call) → [`CallReply`](super::CallReply).
     pub const CALL: &str = "call";
     /// [`Read`](super::Read) → [`CallReply`](super::CallReply).

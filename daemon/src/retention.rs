@@ -2,7 +2,7 @@
 //!
 //! It must not touch what has no end: the manifests of mirrors, without which a mirror would not know its own files.
 
-use std::fs::{self, DirEntry};
+use std::fs::{self, Metadata};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -48,6 +48,17 @@ fn remove_old(directories: &Directories, now: SystemTime) {
     ] {
         remove_below(&directory, now, age);
     }
+    remove_pins(&state.join("pins"), now);
+}
+
+/// Pins go as a whole, by the age of their ledger: a part of them would be worse than none.
+fn remove_pins(directory: &Path, now: SystemTime) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let ledger = fs::symlink_metadata(entry.path().join(crate::pins::LEDGER));
+        if ledger.is_ok_and(|ledger| is_old(&ledger, now, KNOWLEDGE)) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 fn remove_below(directory: &Path, now: SystemTime, age: Duration) {
@@ -57,7 +68,9 @@ fn remove_below(directory: &Path, now: SystemTime, age: Duration) {
         let Ok(kind) = entry.file_type() else {
             continue;
         };
-        let is_old = is_old(&entry, now, age);
+        let is_old = entry
+            .metadata()
+            .is_ok_and(|metadata| is_old(&metadata, now, age));
         if kind.is_dir() {
             remove_below(&entry.path(), now, age);
             if is_old {
@@ -70,8 +83,8 @@ fn remove_below(directory: &Path, now: SystemTime, age: Duration) {
     }
 }
 
-fn is_old(entry: &DirEntry, now: SystemTime, age: Duration) -> bool {
-    let modified = entry.metadata().and_then(|metadata| metadata.modified());
+fn is_old(metadata: &Metadata, now: SystemTime, age: Duration) -> bool {
+    let modified = metadata.modified();
     modified.is_ok_and(|modified| now.duration_since(modified).is_ok_and(|since| since > age))
 }
 
@@ -113,6 +126,8 @@ mod tests {
             make("state/daemons/old.stderr", 91),
             make("state/servers/place/old.log", 91),
             make("state/catalogs/old.journal", 366),
+            make("state/pins/old/ledger.json", 366),
+            make("state/pins/old/objects/new", 1),
         ];
         let kept = [
             make("cache/key", 999),
@@ -123,6 +138,8 @@ mod tests {
             make("state/log/new.jsonl", 89),
             make("state/servers/place/new.log", 89),
             make("state/catalogs/new.journal", 364),
+            make("state/pins/new/ledger.json", 364),
+            make("state/pins/new/objects/old", 999),
             make("state/mirrors/old.manifest", 999),
             make("outside/old", 999),
         ];

@@ -7,6 +7,7 @@ mod identity;
 mod mirroring;
 mod origin;
 mod output;
+mod pinning;
 mod sources;
 
 use std::path::{Path, PathBuf};

@@ -37,6 +37,8 @@ pub enum ProblemKind {
     Server,
     /// Refused by policy.
     Refused,
+    /// It changed, and under `pin = "strict"` nobody has trusted that yet.
+    NotTrusted,
     /// There is no daemon, or it could not be started.
     Daemon,
     /// Mounting failed.
@@ -59,7 +61,7 @@ impl ProblemKind {
             Self::Usage | Self::Arguments | Self::Configuration => 2,
             Self::NotFound => 3,
             Self::Server | Self::MalformedTool | Self::MalformedOffer => 4,
-            Self::Refused => 5,
+            Self::Refused | Self::NotTrusted => 5,
             Self::Daemon | Self::Mount => 6,
             Self::ResultKind => 65,
             Self::SkillSkipped

@@ -4,6 +4,7 @@
 
 mod body;
 mod files;
+mod kept;
 mod links;
 mod source;
 
@@ -17,6 +18,7 @@ use crate::frontmatter::{Document, Frontmatter};
 use crate::problem::{Problem, ProblemKind};
 use crate::tree::{Content, Directory, File, Node};
 use files::Files;
+pub use kept::Kept;
 use source::Located;
 
 /// The name of the file that makes a directory a skill.

@@ -24,6 +24,7 @@ Without options it speaks both eras (up to 2025-11-25 `initialize`, from 2026-07
   --numbers               1e3, a 30-digit integer, duplicate keys and unsorted keys in a schema
   --shuffle FILE          other key order and other order of tools at each start, counted in FILE
   --merge FILE            the JSON in FILE, read at each listing, has fields to be added to tools, by name
+  --instructions FILE     what FILE says, read at each start, are the instructions
   --tools N               N more tools, `extra_0` and so on
   --offers FILE           declare resources and prompts; the JSON in FILE, read at each listing, has `resources`, `templates` and `prompts`;
                           --page and --repeat-cursor hold for all lists but that of the templates
@@ -64,7 +65,7 @@ def parse_options():
         "odd-names odd-schemas unknown-fields numbers no-listen unadvertised ignore-eof ignore-term stderr-flood"
     ).split():
         parser.add_argument("--" + flag, action="store_true")
-    for option in ("starts", "calls", "exit-at-once", "never-reply", "refuse", "shuffle", "merge", "offers"):
+    for option in ("starts", "calls", "exit-at-once", "never-reply", "refuse", "shuffle", "merge", "offers", "instructions"):
         parser.add_argument("--" + option)
     parser.add_argument("--slow-start", type=float, default=0)
     parser.add_argument("--page", type=int, default=0)
@@ -174,6 +175,10 @@ class Server:
         capabilities = {"tools": {} if options.unadvertised else {"listChanged": True}}
         if options.offers:
             capabilities |= {"resources": {"listChanged": True}, "prompts": {"listChanged": True}}
+        instructions = "Speak softly."
+        if options.instructions:
+            with open(options.instructions) as file:
+                instructions = file.read()
         info = {"name": "fake", "title": "A fake", "version": "1.2.3"}
         if method == "initialize" and not options.modern:
             self.era, asked = "legacy", params.get("protocolVersion")
@@ -181,14 +186,14 @@ class Server:
                 "protocolVersion": asked if asked in LEGACY else LEGACY[-1],
                 "capabilities": capabilities,
                 "serverInfo": info,
-                "instructions": "Speak softly.",
+                "instructions": instructions,
             }
         if method == "server/discover" and not options.legacy:
             return {
                 "resultType": "complete",
                 "supportedVersions": [MODERN],
                 "capabilities": capabilities,
-                "instructions": "Speak softly.",
+                "instructions": instructions,
                 "ttlMs": 3_600_000,
                 "cacheScope": "public",
                 "_meta": {"io.modelcontextprotocol/serverInfo": info},

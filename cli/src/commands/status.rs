@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use daemon::instance;
 use daemon::protocol::{OutputKind, Policy, ServerPhase, ServerStatus, Status};
+use skills::problem::ProblemKind;
 use skills::summary::one_line;
 
 use super::sources::count;
@@ -113,6 +114,18 @@ fn describe(status: &Status) -> String {
         }
         .to_owned(),
     );
+    let problems = status.problems.iter();
+    let held = problems.filter(|problem| problem.kind == ProblemKind::NotTrusted);
+    let held = held.count();
+    if held > 0 {
+        line(
+            "not trusted",
+            format!(
+                "{} (shelf changes --diff, then shelf trust)",
+                count(held, "change", "changes")
+            ),
+        );
+    }
     servers(&mut text, &status.servers);
     if !status.problems.is_empty() {
         let _ = writeln!(text, "problems:");

@@ -1,11 +1,13 @@
-//! Asking what waits for an approval, and deciding on it.
+//! Asking what waits for an approval or is not trusted, and deciding on it.
 //!
 //! It knows nothing of the wire.
 
 use skills::problem::Problem;
 
 use super::Client;
-use crate::protocol::{Approvals, Approve, Decided, Deny, Nothing, method};
+use crate::protocol::{
+    Approvals, Approve, Decided, Deny, Difference, Differences, Nothing, Trust, Trusted, method,
+};
 
 impl Client {
     /// Asks for what waits for an approval.
@@ -30,5 +32,21 @@ impl Client {
     /// What the daemon answers, or that it does not.
     pub fn deny(&mut self, deny: &Deny) -> Result<Decided, Problem> {
         self.ask(method::DENY, deny)
+    }
+
+    /// Asks how entries differ from what they were.
+    ///
+    /// # Errors
+    /// What the daemon answers, or that it does not.
+    pub fn differences(&mut self, differences: &Differences) -> Result<Vec<Difference>, Problem> {
+        self.ask(method::DIFFERENCES, differences)
+    }
+
+    /// Trusts what a difference showed; it is published when this returns.
+    ///
+    /// # Errors
+    /// What the daemon answers: that it is another version by now.
+    pub fn trust(&mut self, trust: &Trust) -> Result<Trusted, Problem> {
+        self.ask(method::TRUST, trust)
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn is_disabled(node: Node<'_>) -> bool {
 const WAY: [&str; 5] = ["command", "url", "serverUrl", "httpUrl", "type"];
 
 /// The keys of a server.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "command",
     "args",
     "env",
@@ -46,6 +46,7 @@ const KEYS: [&str; 16] = [
     "restart",
     "roots",
     "policy",
+    "pin",
 ];
 
 /// A server while it is read.
@@ -184,8 +185,8 @@ impl Entry<'_> {
                 Ok(roots) => self.config.roots = roots,
                 Err(fault) => refuse(fault, self.own_format, &mut self.warnings)?,
             },
-            // Read by itself: it is no setting of the server.
-            "policy" => {}
+            // Read by themselves: they are no settings of the server.
+            "policy" | "pin" => {}
             _ if self.own_format => {
                 let place = format!("server `{}`", self.name);
                 self.warnings.push(unknown_key(key, &place, &KEYS, value));

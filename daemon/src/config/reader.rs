@@ -8,11 +8,11 @@ use skills::entry_id::ServerName;
 use skills::problem::Problem;
 
 use super::node::{Fault, Node};
-use super::{Config, ServerConfig, Transport, entry, jsonc, node, policy, roots, words};
+use super::{Config, ServerConfig, Transport, entry, jsonc, node, pin, policy, roots, words};
 use crate::access_log::Queries;
 
 /// The keys of a whole file.
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 12] = [
     "servers",
     "mcpServers",
     "roots",
@@ -22,6 +22,7 @@ const SECTIONS: [&str; 11] = [
     "search",
     "entries",
     "policy",
+    "pin",
     "daemon",
     "log",
 ];
@@ -117,6 +118,7 @@ impl Reader<'_> {
                     self.policy(value);
                     Ok(())
                 }
+                "pin" => pin::general(value, &mut self.config.pinning),
                 "daemon" => self.daemon(value),
                 "log" => self.log(value),
                 // The file of another client may hold anything beside its servers.
@@ -187,6 +189,7 @@ impl Reader<'_> {
         let disabled = entry::is_disabled(node);
         let mut faults = Vec::new();
         policy::of_server(name, node, self.path, &mut self.config.policy, &mut faults);
+        pin::of_server(name, node, &mut self.config.pinning, &mut faults);
         faults.into_iter().for_each(|fault| self.note(Err(fault)));
         match entry::read(name, node, own_format, &self.roots) {
             Ok((config, warnings)) => {

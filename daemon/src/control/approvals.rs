@@ -172,7 +172,7 @@ impl Context {
         Ok(decided)
     }
 
-    fn only_approvers(&self, uid: u32) -> Result<(), Problem> {
+    pub(super) fn only_approvers(&self, uid: u32) -> Result<(), Problem> {
         if self.gate.is_approver(uid) {
             return Ok(());
         }

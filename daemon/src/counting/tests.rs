@@ -15,6 +15,7 @@ use super::{NeverSeen, Tokenizer};
 use crate::cache::TokenCounts;
 use crate::catalog::{self, SourceUpdate};
 use crate::journal::{Journal, SeenFile};
+use crate::pins::Pins;
 
 fn server(tools: usize) -> Arc<Server> {
     let name = ServerName::new("many");
@@ -107,7 +108,8 @@ fn the_catalog_replaces_its_estimates_once_and_a_warm_one_has_none() {
         let seen = SeenFile::open(place.path(), "a").unwrap();
         let journal = Journal::open(place.path(), "a").unwrap();
         let counts = TokenCounts::read(place.path(), "a");
-        catalog::start(IndexOptions::default(), seen, journal, counts).unwrap()
+        let pins = Pins::open(place.path(), "a");
+        catalog::start(IndexOptions::default(), seen, journal, pins, counts).unwrap()
     };
     let say = |updates: &catalog::Updates| {
         let server = server(300);

@@ -123,7 +123,7 @@ impl<'a> History<'a> {
                     ChangeKind::Removed => {
                         self.tools.entry(server).or_default().insert(tool);
                     }
-                    ChangeKind::Changed => {}
+                    ChangeKind::Changed | ChangeKind::Held => {}
                 }
                 ChangedKind::Tool
             }
@@ -145,6 +145,11 @@ pub(super) fn damaged(content: &Content) -> usize {
     let is_damaged =
         |line: &&Numbered| parts(&line.text).is_none_or(|(_, _, subject)| !subject.contains('/'));
     lines.filter(is_damaged).count()
+}
+
+/// Whether a line says that a change is held back.
+pub(super) fn is_held(text: &str) -> bool {
+    parts(text).is_some_and(|(_, change, _)| change == ChangeKind::Held)
 }
 
 /// The parts of `<time> <sign> <subject>`.

@@ -235,7 +235,7 @@ impl JournalFile {
 ///
 /// `None` when the file system knows no locks, or somebody who was stopped holds it: a journal that might count a change twice is
 /// better than a catalog that waits.
-pub(super) fn lock(directory: &Path, for_writing: bool) -> Option<OwnedFd> {
+pub(crate) fn lock(directory: &Path, for_writing: bool) -> Option<OwnedFd> {
     let operation = if for_writing {
         FlockOperation::NonBlockingLockExclusive
     } else {

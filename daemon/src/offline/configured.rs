@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use skills::catalog::{Entry, Hides, Hiding};
+use skills::catalog::{Entry, Hides, Hiding, Sources};
 use skills::discovery::{SkillRoot, discover_outside, discover_texts};
 use skills::entry_id::{EntryId, ServerName};
 use skills::layout::ids;
 use skills::offers::Offers;
 use skills::problem::Problem;
 use skills::search::DigestedServers;
-use skills::server::{Phase, Server, ServerState};
+use skills::server::{Definitions, Phase, Server, ServerState};
 use skills::skill::Skill;
 use skills::tool::Tool;
 
@@ -22,8 +22,9 @@ use crate::cache::CachedDefinitions;
 use crate::config::{Config, ServerConfig};
 use crate::gate::policy::Hidden;
 use crate::mount_table;
-use crate::run::{Origin, configuration_name, skill_roots};
-use crate::surroundings::{Environment, Surroundings};
+use crate::pins::{Pins, Scope};
+use crate::run::{Origin, catalog_name, configuration_name, skill_roots};
+use crate::surroundings::Surroundings;
 
 /// A configuration that nobody serves.
 #[derive(Debug)]
@@ -33,8 +34,11 @@ pub(super) struct Configured {
     pub(super) name: String,
     pub(super) hidden: Arc<Hidden>,
     given: Vec<SkillRoot>,
-    definitions: CachedDefinitions,
-    environment: Environment,
+    cached: CachedDefinitions,
+    surroundings: Surroundings,
+    /// What its journal and its pins are kept under.
+    catalog: String,
+    pins: OnceLock<Pins>,
     skills: OnceLock<Vec<Arc<Skill>>>,
 }
 
@@ -42,7 +46,7 @@ impl Configured {
     /// Reads the configuration alone, with what is trusted of a project.
     ///
     /// # Errors
-    /// When it can't be read.
+    /// When it can't be read, or under strict pins what is trusted.
     pub(super) fn read(
         surroundings: &Surroundings,
         config: Option<&Path>,
@@ -50,16 +54,64 @@ impl Configured {
         project: Option<&Path>,
     ) -> Result<Self, Problem> {
         let name = configuration_name(config, skills, project);
-        let config = Origin::new(config, project, surroundings).load()?;
-        Ok(Self {
+        let path = config;
+        let config = Origin::new(path, project, surroundings).load()?;
+        let configured = Self {
             hidden: Arc::new(config.policy.hidden()),
             config,
             given: skills.to_owned(),
-            definitions: CachedDefinitions::new(&surroundings.directories.cache, &name),
+            cached: CachedDefinitions::new(&surroundings.directories.cache, &name),
             name,
-            environment: surroundings.environment.clone(),
+            surroundings: surroundings.clone(),
+            catalog: catalog_name(path, skills, project),
+            pins: OnceLock::new(),
             skills: OnceLock::new(),
+        };
+        let fault = configured.is_pinned().then(|| configured.pins().fault());
+        match fault.flatten() {
+            Some(problem) => Err(problem),
+            None => Ok(configured),
+        }
+    }
+
+    /// Whether anything is served only as it was trusted.
+    pub(super) fn is_pinned(&self) -> bool {
+        self.config.pinning.is_any_strict()
+    }
+
+    /// What is remembered and trusted, to look at.
+    pub(super) fn pins(&self) -> &Pins {
+        self.pins.get_or_init(|| {
+            let pins = Pins::read(&self.surroundings.directories.state, &self.catalog);
+            pins.set_scope(Scope {
+                pinning: self.config.pinning.clone(),
+                roots: skill_roots(&self.given, &self.config),
+            });
+            pins
         })
+    }
+
+    /// Puts what is trusted in place of what is not.
+    fn trusted(&self, mut sources: Sources) -> Sources {
+        if self.is_pinned() {
+            self.pins().apply(&mut sources);
+        }
+        sources
+    }
+
+    /// The definitions of a server, as they are served.
+    fn definitions(&self, name: &ServerName) -> Option<Arc<Definitions>> {
+        let now = self.cached.load(name)?.definitions;
+        if !self.is_pinned() {
+            return Some(now);
+        }
+        let server = self.server(name, self.config.servers.get(name)?, Some(now));
+        let mut sources = Sources {
+            servers: [(name.clone(), server)].into(),
+            ..Sources::default()
+        };
+        self.pins().apply_to_servers(&mut sources);
+        sources.servers.remove(name)?.0.definitions.clone()
     }
 
     /// Who leaves entries off the shelf.
@@ -70,6 +122,10 @@ impl Configured {
     /// The skills as they are now, without their other files.
     pub(super) fn skills(&self) -> &[Arc<Skill>] {
         self.skills.get_or_init(|| {
+            if self.is_pinned() {
+                // What a skill is trusted as depends on all of its files.
+                return self.whole_skills();
+            }
             let roots = skill_roots(&self.given, &self.config);
             discover_texts(&roots, self.config.limits, &mounts())
         })
@@ -78,21 +134,23 @@ impl Configured {
     /// The skills with all their files.
     pub(super) fn whole_skills(&self) -> Vec<Arc<Skill>> {
         let roots = skill_roots(&self.given, &self.config);
-        discover_outside(&roots, self.config.limits, &mounts(), &[]).skills
+        let found = discover_outside(&roots, self.config.limits, &mounts(), &[]);
+        let sources = Sources {
+            skills: found.skills,
+            ..Sources::default()
+        };
+        self.trusted(sources).skills
     }
 
     /// Every configured server with what the cache has of it.
     pub(super) fn servers(&self) -> Vec<(Arc<Server>, ServerState)> {
-        self.of_each(|name, server| {
-            let cached = self.definitions.load(name);
-            self.server(name, server, cached.map(|cached| cached.definitions))
-        })
+        self.of_each(|name, server| self.server(name, server, self.definitions(name)))
     }
 
     /// What of the cache a search index is built from, without reading what the tools are.
     pub(super) fn digests(&self) -> DigestedServers {
         let digests = self.of_each(|name, server| {
-            let digest = self.definitions.digest(name);
+            let digest = self.cached.digest(name);
             (name.clone(), digest.filter(|_| !server.disabled))
         });
         digests.into_iter().collect()
@@ -117,7 +175,7 @@ impl Configured {
         let path = self.config.file_of(name);
         let directory = path.parent().unwrap_or(path);
         // What can't be resolved here is told by a daemon.
-        let roots = server.roots(name, path, &self.environment);
+        let roots = server.roots(name, path, &self.surroundings.environment);
         let phase = if server.disabled {
             Phase::Disabled
         } else {
@@ -144,7 +202,12 @@ impl Configured {
 
     /// The names of the tools that are known of a server, hidden ones too.
     pub(super) fn tool_names(&self, server: &ServerName) -> Vec<String> {
-        self.definitions.tool_names(server).unwrap_or_default()
+        if !self.is_pinned() {
+            return self.cached.tool_names(server).unwrap_or_default();
+        }
+        let definitions = self.definitions(server);
+        let tools = definitions.iter().flat_map(|known| &known.tools);
+        tools.map(|tool| tool.name.to_string()).collect()
     }
 
     /// The tools of a server that are on the shelf, with the server. No other server is read.
@@ -154,7 +217,7 @@ impl Configured {
         directory: &str,
     ) -> Option<(Arc<Server>, Vec<(EntryId, Arc<Tool>)>)> {
         let server = self.config.servers.get(name)?;
-        let definitions = self.definitions.load(name)?.definitions;
+        let definitions = self.definitions(name)?;
         let names: Vec<&str> = definitions.tools.iter().map(|tool| &*tool.name).collect();
         let ids = ids::tool_ids(name, directory, &names);
         let tools = std::iter::zip(ids, definitions.tools.iter().cloned())
@@ -166,7 +229,7 @@ impl Configured {
 
     /// What a server offers beside its tools, as it was listed last and without what is hidden.
     pub(super) fn offers_of(&self, name: &ServerName, directory: &str) -> Option<Offers> {
-        let known = self.definitions.load(name)?.definitions;
+        let known = self.definitions(name)?;
         Some(self.hiding().shown_offers(name, directory, &known.offers))
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use skills::catalog::{Outline, Shown, Sources};
-use skills::search::{Basis, SearchIndex, SearchOptions};
+use skills::search::{Basis, SearchIndex};
 use skills::server::{Server, ServerState};
 use skills::skill::Skill;
 
@@ -25,6 +25,10 @@ impl Searched {
     /// The index that was kept, if it was built from what is there now. Its file, the definitions and the skills are read side by
     /// side.
     pub(super) fn kept(configured: &Configured, cache: &IndexCache) -> Option<Self> {
+        // It was built from what was trusted then.
+        if configured.is_pinned() {
+            return None;
+        }
         // Where there is none nothing need be read.
         cache.basis()?;
         let (stored, digests) = thread::scope(|scope| {
@@ -49,10 +53,10 @@ impl Searched {
         Some(Self { index, servers })
     }
 
-    /// Builds the index and keeps it for the next time.
-    pub(super) fn build(outline: Outline, options: &SearchOptions, cache: &IndexCache) -> Self {
-        let index = SearchIndex::of_outline(&outline, options);
-        if !outline.entries().is_empty() {
+    /// Builds the index and keeps it for the next time, where it may be used then.
+    pub(super) fn build(outline: Outline, configured: &Configured, cache: &IndexCache) -> Self {
+        let index = SearchIndex::of_outline(&outline, &configured.config.search);
+        if !outline.entries().is_empty() && !configured.is_pinned() {
             let basis = index.basis(outline.sources());
             if let Err(problem) = cache.store(&index, &basis) {
                 tracing::debug!("the search index is not kept: {problem}");

@@ -126,6 +126,8 @@ pub enum ChangeKind {
     Changed,
     /// It went.
     Removed,
+    /// It changed or went, and is served as it was: nobody has trusted that yet.
+    Held,
 }
 
 impl ChangeKind {
@@ -135,6 +137,7 @@ impl ChangeKind {
             Self::Added => '+',
             Self::Changed => '~',
             Self::Removed => '-',
+            Self::Held => '?',
         }
     }
 
@@ -144,6 +147,7 @@ impl ChangeKind {
             "+" => Some(Self::Added),
             "~" => Some(Self::Changed),
             "-" => Some(Self::Removed),
+            "?" => Some(Self::Held),
             _ => None,
         }
     }
@@ -175,7 +179,9 @@ impl ChangeList {
     /// about to say it) counts as removed.
     pub fn net(&self) -> Net {
         let entries = self.changes.iter().enumerate();
-        let entries = entries.filter(|(_, change)| change.kind != ChangedKind::Server);
+        let entries = entries.filter(|(_, change)| {
+            change.kind != ChangedKind::Server && change.change != ChangeKind::Held
+        });
         let last: BTreeMap<&EntryId, usize> =
             entries.map(|(at, change)| (&change.id, at)).collect();
         let mut places: Vec<usize> = last.into_values().collect();

@@ -15,6 +15,7 @@ use super::config_watch::ConfigWatch;
 use super::mirroring::Keeper;
 use super::origin::Origin;
 use super::output::{self, Librarian, Watcher};
+use super::pinning;
 use super::sources::Sources;
 use super::{Event, Options, Output, first_listing, identity, internal};
 use crate::access_log::AccessLog;
@@ -29,6 +30,7 @@ use crate::instance;
 use crate::journal::{self, Journal, SeenFile};
 use crate::mirror::Mirror;
 use crate::mount::{Mount, MountOptions};
+use crate::pins::Pins;
 use crate::protocol::About;
 use crate::retention;
 use crate::searching::Searcher;
@@ -52,6 +54,7 @@ pub(super) struct Daemon {
     gate: Arc<Gate>,
     log: AccessLog,
     journal: journal::Place,
+    pins: Pins,
     callers: Arc<Callers>,
     /// After how long without a connection it ends when it shows nothing; `None` is never.
     idle: Option<Duration>,
@@ -83,7 +86,9 @@ impl Daemon {
         let seen = SeenFile::open(&place.directory, &about.catalog)?;
         let journal = Journal::open(&place.directory, &about.catalog)?;
         let counts = TokenCounts::read(&directories.cache, &name);
-        let (updates, snapshots) = catalog::start(config.index, seen, journal, counts)
+        let pins = Pins::open(&directories.state, &about.catalog);
+        let (index, held) = (config.index, pins.clone());
+        let (updates, snapshots) = catalog::start(index, seen, journal, held, counts)
             .map_err(|error| internal("the catalog's thread could not be started", &error))?;
 
         let cache = match DefinitionCache::open(&directories.cache, &name) {
@@ -114,6 +119,7 @@ impl Daemon {
             gate,
             log,
             journal: place,
+            pins,
             callers: Arc::default(),
             idle: config.daemon.idle,
             shutdown: CancellationToken::new(),
@@ -221,6 +227,8 @@ impl Daemon {
             gate: Arc::clone(&self.gate),
             log: self.log.clone(),
             journal: self.journal.clone(),
+            pins: self.pins.clone(),
+            updates: self.updates.clone(),
             callers: Arc::clone(&self.callers),
             about: self.about.clone(),
             runtime: runtime.clone(),
@@ -239,6 +247,7 @@ impl Daemon {
         on_event(self.ready(self.about.mount_point.clone(), started));
         // Not sooner: it would take time from the start.
         self.searcher.follow(identity::index_cache(options));
+        pinning::follow(&self.pins, &self.snapshots, &self.updates, &self.shutdown);
 
         if let Some(mut watch) = watch {
             let (sources, shutdown) = (Arc::clone(&self.sources), self.shutdown.clone());

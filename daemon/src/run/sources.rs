@@ -12,6 +12,7 @@ use crate::cache::DefinitionCache;
 use crate::catalog::{SourceUpdate, Updates};
 use crate::config::{Config, Transport};
 use crate::gate::Gate;
+use crate::pins::Scope;
 use crate::searching::Searcher;
 use crate::servers::Servers;
 use crate::skill_source::SkillSource;
@@ -61,8 +62,19 @@ impl Sources {
             servers,
             skills,
         };
+        sources.pin(config);
         sources.tell(config);
         sources
+    }
+
+    /// Says what is served only as it was trusted, and where skills may be.
+    fn pin(&self, config: &Config) {
+        let scope = Scope {
+            pinning: config.pinning.clone(),
+            roots: roots(&self.given, config),
+        };
+        // A closed queue means that the daemon is ending.
+        let _ = self.updates.send(SourceUpdate::Pinning(scope));
     }
 
     fn tell(&self, config: &Config) {
@@ -95,6 +107,8 @@ impl Sources {
             Ok(config) => {
                 // Before anything that it may refuse can be called.
                 self.gate.set_policy(config.policy.clone());
+                // Before anything that it may hold back is seen.
+                self.pin(&config);
                 self.servers.configure(&config);
                 self.skills.set_roots(roots(&self.given, &config));
                 self.tell(&config);

@@ -13,6 +13,7 @@ use super::{Build, Searcher};
 use crate::cache::TokenCounts;
 use crate::catalog::{self, Done, SourceUpdate, Updates};
 use crate::journal::{Journal, SeenFile};
+use crate::pins::Pins;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -20,8 +21,9 @@ fn searcher(base: &Path, build: Build) -> (Updates, Searcher) {
     let seen = SeenFile::open(base, "test").unwrap();
     let journal = Journal::open(base, "test").unwrap();
     let counts = TokenCounts::default();
+    let pins = Pins::open(base, "test");
     let (updates, snapshots) =
-        catalog::start(IndexOptions::default(), seen, journal, counts).unwrap();
+        catalog::start(IndexOptions::default(), seen, journal, pins, counts).unwrap();
     let searcher = Searcher::building_by(build, snapshots, SearchOptions::default());
     flush(&updates);
     (updates, searcher)

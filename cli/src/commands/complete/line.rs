@@ -8,10 +8,12 @@ use skills::arguments::suggestions::Suggestion;
 use skills::offers::Kind;
 
 /// The arguments that name entries, by command; those of one kind alone say so.
-const ENTRIES: [(&str, &str, Option<EntryKind>); 3] = [
+const ENTRIES: [(&str, &str, Option<EntryKind>); 5] = [
     ("call", "words", Some(EntryKind::Tool)),
     ("show", "entries", None),
     ("log", "entry", None),
+    ("changes", "entries", None),
+    ("trust", "targets", None),
 ];
 
 /// The arguments that name a server, and those that name what the server before them offers, by command.

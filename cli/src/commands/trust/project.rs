@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use clap::Args;
 use daemon::config::Config;
 use daemon::project::Project;
 use daemon::project::file::ServersFile;
@@ -23,26 +22,10 @@ use crate::selection::real;
 use crate::terminal::{self, Answer};
 use crate::ui::Ui;
 
-/// What is to be done about projects.
-#[derive(Args, Debug)]
-pub(super) struct Options {
-    /// Trust without a question; needed where there is no terminal
-    #[arg(long, conflicts_with_all = ["list", "remove"])]
-    yes: bool,
-
-    /// List the projects that are trusted, and what in them has changed since
-    #[arg(long, conflicts_with_all = ["what", "remove"])]
-    list: bool,
-
-    /// Trust the project no longer: a running shelf drops its servers and skills
-    #[arg(long, conflicts_with = "json")]
-    pub(super) remove: bool,
-}
-
 /// Shows what a project would start, and trusts exactly that if somebody wants it.
 pub(super) fn trust(
     directory: &Path,
-    options: &Options,
+    yes: bool,
     json: bool,
     environment: &Environment,
     ui: &Ui,
@@ -61,7 +44,7 @@ pub(super) fn trust(
     if !json {
         ui.text(&listing.text())?;
     }
-    let is_wanted = !was_trusted && (options.yes || (!json && is_confirmed(ui)?));
+    let is_wanted = !was_trusted && (yes || (!json && is_confirmed(ui)?));
     if is_wanted {
         trusts.add(trust)?;
     }

@@ -21,6 +21,7 @@ use crate::control::methods;
 use crate::gate::Gate;
 use crate::gate::remembered::Remembered;
 use crate::journal::{Journal, SeenFile};
+use crate::pins::Pins;
 use crate::protocol::{Call, CallReply};
 use crate::searching::Searcher;
 use crate::servers::Servers;
@@ -39,6 +40,7 @@ pub(in crate::control) fn context_and_updates(base: &Path) -> (Context, Updates)
         IndexOptions::default(),
         seen,
         journal,
+        Pins::open(base, "test"),
         TokenCounts::default(),
     )
     .unwrap();
@@ -59,6 +61,8 @@ pub(in crate::control) fn context_and_updates(base: &Path) -> (Context, Updates)
         gate: Arc::new(Gate::new(1000, Remembered::below(base, "test"))),
         log: AccessLog::open(&base.join("log"), "test", LogOptions::default()).unwrap(),
         journal: crate::journal::Place::below(base, "test"),
+        pins: Pins::open(base, "test"),
+        updates: updates.clone(),
         callers: Arc::default(),
         about: methods::tests::about(),
         runtime: base.join("runtime"),

@@ -164,7 +164,7 @@ fn damage_neither_hides_the_rest_nor_takes_a_number_twice() {
     let path = place(directory).journal_path();
     let time = "2026-11-30T06:12:01Z";
     let text = format!(
-        "journal a\n4 {time} + s/a\n4 {time} + s/b\nnonsense\n\n9 {time} ? s/c\n9 {time} - nothing\n12 {time} ~ s/d\n13 "
+        "journal a\n4 {time} + s/a\n4 {time} + s/b\nnonsense\n\n9 {time} ! s/c\n9 {time} - nothing\n12 {time} ~ s/d\n13 "
     );
     fs::write(path, text).expect("it is written");
     let list = all(directory);
@@ -294,7 +294,9 @@ proptest! {
                 match change.change {
                     ChangeKind::Added => prop_assert!(replayed.insert(id)),
                     ChangeKind::Removed => prop_assert!(replayed.remove(&id)),
-                    ChangeKind::Changed => prop_assert!(replayed.contains(&id)),
+                    ChangeKind::Changed | ChangeKind::Held => {
+                        prop_assert!(replayed.contains(&id));
+                    }
                 }
             }
             prop_assert_eq!(replayed, there);

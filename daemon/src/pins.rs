@@ -1,0 +1,262 @@
+//! Pins: what every definition and every skill's files were when they were first seen, or trusted last.
+//!
+//! The hashes are in a ledger, the bytes in a store beside it, for each catalog, shared by all of its daemons. Without `pin = "strict"`
+//! they only tell what changed. With it, [`Pins::apply`] stands between the sources and the catalog and puts what was trusted in place
+//! of what was not, so that nothing behind it (mount, index, search, calls) ever sees other bytes. It must not know how any of it is
+//! shown, nor who may trust.
+
+mod definitions;
+mod desk;
+mod diff;
+mod files;
+mod hash;
+mod ids;
+mod ledger;
+mod recording;
+mod restoring;
+mod skills_filter;
+mod store;
+mod subject;
+#[cfg(test)]
+mod tests;
+mod transition;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use skills::catalog::{Snapshot, Sources};
+use skills::discovery::SkillRoot;
+use skills::entry_id::ServerName;
+use skills::problem::{Problem, ProblemKind};
+
+use self::definitions::ServedServers;
+use self::ledger::Ledger;
+use self::recording::Recorded;
+use self::skills_filter::ServedSkills;
+use self::store::Store;
+use self::subject::Subject;
+use self::transition::{Noticed, Sighting, is_news};
+
+/// The file by whose age pins are removed.
+pub(crate) use self::ledger::FILE_NAME as LEDGER;
+
+/// Whose changes are served only once they are trusted: `pin` of the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pinning {
+    /// Whether that of skills, and of servers that say nothing else.
+    pub strict: bool,
+    /// What single servers say.
+    pub servers: BTreeMap<ServerName, bool>,
+}
+
+impl Pinning {
+    /// Whether a server's definitions are served only as they were trusted.
+    pub fn is_strict(&self, server: &ServerName) -> bool {
+        self.servers.get(server).copied().unwrap_or(self.strict)
+    }
+
+    /// Whether anything is.
+    pub(crate) fn is_any_strict(&self) -> bool {
+        self.strict || self.servers.values().any(|strict| *strict)
+    }
+}
+
+/// What the configuration says that pins depend on.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// Whose changes are not served.
+    pub pinning: Pinning,
+    /// The skill roots, in order of precedence: a trusted skill whose directory is gone is served as long as its root is configured.
+    pub roots: Vec<SkillRoot>,
+}
+
+/// What came of putting trusted definitions in place of others.
+#[derive(Debug, Default)]
+pub(crate) struct Applied {
+    /// What is served other than it is.
+    held: Vec<HeldBack>,
+    /// What is wrong with the pins themselves.
+    problems: Vec<Problem>,
+}
+
+/// Something that is served other than it is, or not at all.
+#[derive(Clone, Debug)]
+struct HeldBack {
+    subject: Subject,
+    /// Whether it is gone from its source.
+    is_gone: bool,
+    /// Why the trusted version can't be served in its place.
+    missing: Option<String>,
+}
+
+/// The pins of one catalog. Clones are the same pins.
+#[derive(Clone, Debug)]
+pub struct Pins(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    store: Store,
+    state: Mutex<State>,
+    /// One recording at a time; never taken while the state is held.
+    recorded: Mutex<Recorded>,
+}
+
+/// What is known, and what was made of it last.
+#[derive(Debug)]
+struct State {
+    ledger: Ledger,
+    scope: Arc<Scope>,
+    servers: ServedServers,
+    skills: ServedSkills,
+    /// What the journal is to say, and does not yet.
+    noticed: Vec<Noticed>,
+}
+
+impl Pins {
+    /// Opens the pins of a catalog below the state directory. Whatever is wrong there is told by [`Pins::apply`].
+    pub fn open(state: &Path, catalog: &str) -> Self {
+        let directory = directory(state, catalog);
+        Self::new(Ledger::open(&directory), Store::open(&directory))
+    }
+
+    /// The same to look at: nothing is written, also nothing that is seen for the first time.
+    pub fn read(state: &Path, catalog: &str) -> Self {
+        let directory = directory(state, catalog);
+        Self::new(Ledger::read(&directory), Store::read(&directory))
+    }
+
+    fn new(ledger: Ledger, store: Store) -> Self {
+        let state = State {
+            ledger,
+            scope: Arc::default(),
+            servers: ServedServers::default(),
+            skills: ServedSkills::default(),
+            noticed: Vec::new(),
+        };
+        Self(Arc::new(Shared {
+            store,
+            state: Mutex::new(state),
+            recorded: Mutex::default(),
+        }))
+    }
+
+    /// The file that changes when another daemon saw or trusted something.
+    pub(crate) fn ledger_path(&self) -> PathBuf {
+        self.state().ledger.path()
+    }
+
+    /// Why nothing is trusted, where something would have to be.
+    pub(crate) fn fault(&self) -> Option<Problem> {
+        let state = self.state();
+        let is_strict = state.scope.pinning.is_any_strict();
+        let is_fault = is_strict && !state.ledger.is_usable();
+        is_fault.then(|| state.ledger.problem(true)).flatten()
+    }
+
+    /// Takes over what the configuration says; false when it says the same.
+    pub(crate) fn set_scope(&self, scope: Scope) -> bool {
+        let mut state = self.state();
+        let changed = state.scope.pinning != scope.pinning || state.scope.roots != scope.roots;
+        if changed {
+            state.scope = Arc::new(scope);
+        }
+        changed
+    }
+
+    /// Whether there is something to publish: the journal has to say something, or another daemon has written the ledger.
+    pub(crate) fn has_news(&self) -> bool {
+        let mut state = self.state();
+        state.ledger.refresh();
+        state.ledger.take_news() || !state.noticed.is_empty()
+    }
+
+    /// Puts the last trusted definitions and skills in place of those that were not trusted. What is seen for the first time is
+    /// trusted by that. Does nothing where nothing is pinned strictly.
+    pub(crate) fn apply(&self, sources: &mut Sources) -> Applied {
+        let mut state = self.state();
+        let scope = Arc::clone(&state.scope);
+        let mut applied = Applied::default();
+        if scope.pinning.is_any_strict() {
+            state.ledger.refresh();
+            definitions::apply(&mut state, &self.0.store, &scope, sources, &mut applied);
+            if scope.pinning.strict {
+                skills_filter::apply(&mut state, &self.0.store, &scope, sources, &mut applied);
+            }
+        }
+        // It is about to be published.
+        state.ledger.take_news();
+        applied
+            .problems
+            .extend(state.ledger.problem(scope.pinning.is_any_strict()));
+        applied
+    }
+
+    /// The same for servers alone: no skill is looked at.
+    pub(crate) fn apply_to_servers(&self, sources: &mut Sources) {
+        let mut state = self.state();
+        let scope = Arc::clone(&state.scope);
+        let mut applied = Applied::default();
+        definitions::apply(&mut state, &self.0.store, &scope, sources, &mut applied);
+    }
+
+    /// The lines for the journal that were not asked for yet, with the ids of a snapshot.
+    pub(crate) fn journal_lines(&self, snapshot: &Snapshot) -> Vec<String> {
+        let noticed = std::mem::take(&mut self.state().noticed);
+        let subjects: Vec<&Subject> = noticed.iter().map(Noticed::subject).collect();
+        let ids = ids::of(snapshot, &subjects);
+        std::iter::zip(&noticed, ids)
+            .map(|(noticed, id)| format!("{} {id}", noticed.sign()))
+            .collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // What a panic left is a list of pins, each of which is whole.
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Takes over what was seen, and remembers what the journal has to say of it.
+    fn see(&mut self, store: &Store, sightings: Vec<Sighting>) {
+        let pins = self.ledger.pins();
+        if !sightings.iter().any(|seen| is_news(pins, seen)) {
+            return;
+        }
+        let now = jiff::Timestamp::now();
+        let noticed = self.ledger.update(|pins| {
+            let see = |sighting: &Sighting| transition::see(pins, sighting, now);
+            sightings.iter().filter_map(see).collect::<Vec<_>>()
+        });
+        let worth_a_line = |noticed: &Noticed| noticed.is_worth_a_line(store);
+        self.noticed
+            .extend(noticed.unwrap_or_default().into_iter().filter(worth_a_line));
+    }
+}
+
+impl Applied {
+    /// Everything that is to be told, with the ids of a snapshot that shows what was applied.
+    pub(crate) fn problems(&self, snapshot: &Snapshot) -> Vec<Problem> {
+        let subjects: Vec<&Subject> = self.held.iter().map(|held| &held.subject).collect();
+        let ids = ids::of(snapshot, &subjects);
+        let held = std::iter::zip(&self.held, ids).map(|(held, id)| {
+            let message = match (&held.missing, held.is_gone) {
+                (None, false) => "changed, and is served as it was trusted last".to_owned(),
+                (None, true) => "is gone, and is served as it was trusted last".to_owned(),
+                (Some(why), false) => format!("changed, and is not served: {why}"),
+                (Some(why), true) => format!("is gone, and is not served: {why}"),
+            };
+            let id = skills::definition::quote(id.as_str());
+            let problem = Problem::new(ProblemKind::NotTrusted, message);
+            held.subject.locate(problem).hint(format!(
+                "see the change with `shelf changes --diff {id}`, then take it over: shelf trust {id}"
+            ))
+        });
+        held.chain(self.problems.iter().cloned()).collect()
+    }
+}
+
+/// Where the pins of a catalog are.
+fn directory(state: &Path, catalog: &str) -> PathBuf {
+    state.join("pins").join(catalog)
+}
