@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::needs::{lacks_mount, lacks_program, workspace};
+use crate::support::needs::{lacks_mount, lacks_program, lacks_root, workspace};
 use crate::support::shelf::{Finished, Shelf};
 use crate::support::{SHELF, wait_until};
 
@@ -140,6 +140,14 @@ fn what_would_be_started_is_shown_and_only_a_yes_trusts_it() {
     assert_eq!(json["trusted"], false);
     assert_eq!(json["skills"][0]["skills"], json!(["notes"]));
     assert!(!json.to_string().contains("secret"), "{json}");
+    if !lacks_root() {
+        std::os::unix::fs::chown(shelf.path("app/.mcp.json"), Some(1234), None).unwrap();
+        let shown = shelf.run(&["trust", "app"]).stdout;
+        assert!(
+            shown.contains("app/.mcp.json belongs to user 1234\n"),
+            "{shown}"
+        );
+    }
 
     let is_trusted = || shelf.run(&["trust", "--list"]).succeeds() != "";
     let answered = |answer: &str, meanwhile: &str| {
@@ -250,6 +258,11 @@ fn a_trusted_project_comes_beside_the_users_own_and_is_served_as_it_was_trusted(
     trust(&shelf);
     shelf.wait_for_text("mcp/theirs/STATUS", |_| true);
 
+    // Trust can be taken back whatever the user's own configuration is like.
+    shelf.write("home/config/toolshelf/mcp.json", "{");
+    wait_until("the fault is told", || {
+        problems(&shelf).contains("the configuration from before is still in use")
+    });
     shelf.run(&["trust", "--remove", "app"]).succeeds();
     wait_until("its servers and skills go", || {
         !shelf.mounted("mcp/theirs").exists() && !shelf.mounted("skills/notes").exists()
