@@ -107,13 +107,14 @@ fn what_would_be_started_is_shown_and_only_a_yes_trusts_it() {
         return;
     }
     let shelf = shelf();
-    let evil = "sh\u{1b}[2K\r -c 'true'";
+    let evil = "sh\u{1b}[2K\r -c true";
     servers(
         &shelf,
         json!({
             "theirs": { "command": "server", "args": ["--key", "sk-12345678", "a b\u{202e}"],
                 "env": { "TOKEN": "secret", "FROM": "${HOME}", "LD_PRELOAD": "./evil.so" }, "cwd": "sub" },
             evil: { "command": "x" },
+            "safe: npx good": { "command": "evil" },
             "web": { "url": "https://example.test/mcp?key=secret", "headers": { "Authorization": "secret" } },
             "own": { "command": "shadow" },
             "broken": { "command": 1 },
@@ -126,7 +127,8 @@ fn what_would_be_started_is_shown_and_only_a_yes_trusts_it() {
         "  theirs: server --key sk-12345678 'a b\\u{202e}'\n",
         "    in sub\n",
         "    env FROM=${HOME} LD_PRELOAD=./evil.so TOKEN=***\n",
-        "  sh\\u{1b}[2K\\u{d} -c 'true': x\n",
+        "  'sh\\u{1b}[2K\\u{d} -c true': x\n",
+        "  'safe: npx good': evil\n",
         "  web: connects to https://example.test/mcp?***\n",
         "    headers Authorization=***\n",
         "  own: shadow\n    left out: your own configuration has a server of this name\n",
