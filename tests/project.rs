@@ -99,6 +99,14 @@ fn an_untrusted_project_is_told_and_changes_nothing() {
     assert!(mirrored.stderr.contains(NOTICE), "{}", mirrored.stderr);
     assert!(!shelf.path("mirror/mcp/theirs").exists() && shelf.path("mirror/mcp/own").exists());
     assert_eq!(shelf.starts("app/starts"), 0);
+    let given = [
+        "mirror",
+        "--once",
+        "../../given",
+        "--skills",
+        "../../skills",
+    ];
+    assert_eq!(within(&shelf, &given).stderr, "");
 }
 
 #[test]
@@ -298,6 +306,12 @@ fn within_a_trusted_project_another_shelf_is_not_taken_for_its_own() {
     );
     assert_eq!(pid(within(&shelf, &["status", place, "--json"])), outside);
     assert!(within(&shelf, &["list"]).stdout.contains("skills/notes"));
+    let own = "../../home/config/toolshelf/mcp.json";
+    let named = within(&shelf, &["list", "--config", own]).succeeds();
+    assert!(named.contains("own/echo") && !named.contains("skills/notes"));
+    let given = ["mirror", "--once", "../../given", "--config", own];
+    within(&shelf, &given).succeeds();
+    assert!(!shelf.path("given/skills/notes").exists());
     // A call starts one that has both.
     within(&shelf, &["call", "theirs/echo", "--text", "x"]).succeeds();
     within(&shelf, &["call", "own/echo", "--text", "x"]).succeeds();
