@@ -273,6 +273,7 @@ fn a_trusted_project_comes_beside_the_users_own_and_is_served_as_it_was_trusted(
     wait_until("the fault is told", || {
         problems(&shelf).contains("the configuration from before is still in use")
     });
+    within(&shelf, &["call", "theirs/echo", "--text", "x"]).succeeds();
     shelf.run(&["trust", "--remove", "app"]).succeeds();
     wait_until("its servers and skills go", || {
         !shelf.mounted("mcp/theirs").exists() && !shelf.mounted("skills/notes").exists()
