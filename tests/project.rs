@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::needs::{lacks_mount, lacks_program, workspace};
+use crate::support::needs::{lacks_mount, lacks_program, lacks_root, workspace};
 use crate::support::shelf::{Finished, Shelf};
 use crate::support::{SHELF, wait_until};
 
@@ -99,6 +99,14 @@ fn an_untrusted_project_is_told_and_changes_nothing() {
     assert!(mirrored.stderr.contains(NOTICE), "{}", mirrored.stderr);
     assert!(!shelf.path("mirror/mcp/theirs").exists() && shelf.path("mirror/mcp/own").exists());
     assert_eq!(shelf.starts("app/starts"), 0);
+    let given = [
+        "mirror",
+        "--once",
+        "../../given",
+        "--skills",
+        "../../skills",
+    ];
+    assert_eq!(within(&shelf, &given).stderr, "");
 }
 
 #[test]
@@ -107,13 +115,14 @@ fn what_would_be_started_is_shown_and_only_a_yes_trusts_it() {
         return;
     }
     let shelf = shelf();
-    let evil = "sh\u{1b}[2K\r -c 'true'";
+    let evil = "sh\u{1b}[2K\r -c true";
     servers(
         &shelf,
         json!({
             "theirs": { "command": "server", "args": ["--key", "sk-12345678", "a b\u{202e}"],
                 "env": { "TOKEN": "secret", "FROM": "${HOME}", "LD_PRELOAD": "./evil.so" }, "cwd": "sub" },
             evil: { "command": "x" },
+            "safe: npx good": { "command": "evil" },
             "web": { "url": "https://example.test/mcp?key=secret", "headers": { "Authorization": "secret" } },
             "own": { "command": "shadow" },
             "broken": { "command": 1 },
@@ -126,7 +135,8 @@ fn what_would_be_started_is_shown_and_only_a_yes_trusts_it() {
         "  theirs: server --key sk-12345678 'a b\\u{202e}'\n",
         "    in sub\n",
         "    env FROM=${HOME} LD_PRELOAD=./evil.so TOKEN=***\n",
-        "  sh\\u{1b}[2K\\u{d} -c 'true': x\n",
+        "  'sh\\u{1b}[2K\\u{d} -c true': x\n",
+        "  'safe: npx good': evil\n",
         "  web: connects to https://example.test/mcp?***\n",
         "    headers Authorization=***\n",
         "  own: shadow\n    left out: your own configuration has a server of this name\n",
@@ -140,6 +150,14 @@ fn what_would_be_started_is_shown_and_only_a_yes_trusts_it() {
     assert_eq!(json["trusted"], false);
     assert_eq!(json["skills"][0]["skills"], json!(["notes"]));
     assert!(!json.to_string().contains("secret"), "{json}");
+    if !lacks_root() {
+        std::os::unix::fs::chown(shelf.path("app/.mcp.json"), Some(1234), None).unwrap();
+        let shown = shelf.run(&["trust", "app"]).stdout;
+        assert!(
+            shown.contains("app/.mcp.json belongs to user 1234\n"),
+            "{shown}"
+        );
+    }
 
     let is_trusted = || shelf.run(&["trust", "--list"]).succeeds() != "";
     let answered = |answer: &str, meanwhile: &str| {
@@ -250,6 +268,12 @@ fn a_trusted_project_comes_beside_the_users_own_and_is_served_as_it_was_trusted(
     trust(&shelf);
     shelf.wait_for_text("mcp/theirs/STATUS", |_| true);
 
+    // Trust can be taken back whatever the user's own configuration is like.
+    shelf.write("home/config/toolshelf/mcp.json", "{");
+    wait_until("the fault is told", || {
+        problems(&shelf).contains("the configuration from before is still in use")
+    });
+    within(&shelf, &["call", "theirs/echo", "--text", "x"]).succeeds();
     shelf.run(&["trust", "--remove", "app"]).succeeds();
     wait_until("its servers and skills go", || {
         !shelf.mounted("mcp/theirs").exists() && !shelf.mounted("skills/notes").exists()
@@ -283,6 +307,12 @@ fn within_a_trusted_project_another_shelf_is_not_taken_for_its_own() {
     );
     assert_eq!(pid(within(&shelf, &["status", place, "--json"])), outside);
     assert!(within(&shelf, &["list"]).stdout.contains("skills/notes"));
+    let own = "../../home/config/toolshelf/mcp.json";
+    let named = within(&shelf, &["list", "--config", own]).succeeds();
+    assert!(named.contains("own/echo") && !named.contains("skills/notes"));
+    let given = ["mirror", "--once", "../../given", "--config", own];
+    within(&shelf, &given).succeeds();
+    assert!(!shelf.path("given/skills/notes").exists());
     // A call starts one that has both.
     within(&shelf, &["call", "theirs/echo", "--text", "x"]).succeeds();
     within(&shelf, &["call", "own/echo", "--text", "x"]).succeeds();

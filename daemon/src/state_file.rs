@@ -134,3 +134,31 @@ fn write(path: &Path, directory: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(path)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{StateFile, Words};
+
+    #[test]
+    fn what_was_kept_before_the_list_had_this_name_is_read_and_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("list.json");
+        let words = Words {
+            what: "the list",
+            remedy: "it is empty then",
+        };
+        let file = StateFile::<u32>::at(path.clone(), words);
+        assert!(file.all().unwrap().is_empty());
+        fs::write(&path, r#"{"version": 1, "always": [1, 2]}"#).unwrap();
+        assert_eq!(file.all().unwrap(), [1, 2]);
+        file.change(|all| all.push(3)).unwrap();
+        assert_eq!(file.all().unwrap(), [1, 2, 3]);
+        fs::write(&path, "{").unwrap();
+        let problem = file.change(Vec::clear).unwrap_err();
+        assert!(problem.message.starts_with("the list can't be used: "));
+        assert_eq!(problem.hint.unwrap(), "remove the file; it is empty then");
+        assert_eq!(fs::read(&path).unwrap(), b"{", "it is as it was");
+    }
+}

@@ -35,7 +35,9 @@ const INTERVAL: Duration = Duration::from_millis(10);
 /// Returns when its servers have ended. Also clears what a daemon that was killed, or that hangs, left mounted, and ends a mirror, whose files
 /// stay. Of a bind mount only the bind is unmounted.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  shelf unmount /mnt/tools\n  shelf unmount --config .mcp.json")]
+#[command(
+    after_help = "Example:\n  shelf unmount /mnt/tools\n  shelf unmount --config .mcp.json\n  shelf unmount --project ."
+)]
 pub(crate) struct Arguments {
     /// Where it is mounted or mirrored [default: ~/tools]
     #[arg(value_name = "DIR", conflicts_with_all = ["config", "project"])]
@@ -45,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// End the shelf that has this project beside your own configuration, likewise
+    /// End the shelf that has this trusted project beside your own configuration, also one that a call started
     #[arg(long, value_name = "DIR", conflicts_with = "config")]
     project: Option<PathBuf>,
 }

@@ -3,6 +3,7 @@
 //! It starts nothing and tells nobody.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use skills::problem::{Problem, ProblemKind};
 
@@ -17,6 +18,8 @@ pub(crate) struct Origin {
     config: Option<PathBuf>,
     project: Option<TrustedProject>,
     environment: Environment,
+    /// The user's configuration as it could be read last.
+    own: Mutex<Config>,
 }
 
 impl Origin {
@@ -31,6 +34,7 @@ impl Origin {
             config: config.map(Path::to_owned),
             project: project.map(|directory| TrustedProject::new(directory, state)),
             environment: surroundings.environment.clone(),
+            own: Mutex::default(),
         }
     }
 
@@ -39,16 +43,41 @@ impl Origin {
     /// # Errors
     /// When the user's configuration can't be read, or lies in a shelf mount: the daemon must never read its own mount.
     pub(crate) fn load(&self) -> Result<Config, Problem> {
-        let mut config = match &self.config {
+        let own = self.own()?;
+        Ok(self.with_project(own))
+    }
+
+    /// Reads all of it again. Of a configuration that can't be read it is said, and what it said before stays; what is trusted of a project is
+    /// as it is now all the same, or trust could not be taken back meanwhile.
+    pub(super) fn load_again(&self) -> Config {
+        let own = self.own().unwrap_or_else(|mut problem| {
+            problem.message += "; the configuration from before is still in use";
+            let before = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+            Config {
+                problems: vec![problem],
+                ..before.clone()
+            }
+        });
+        self.with_project(own)
+    }
+
+    fn own(&self) -> Result<Config, Problem> {
+        let own = match &self.config {
             Some(path) => load(path, &self.environment)?,
             None => Config::default(),
         };
+        // It is replaced whole, so a panic elsewhere does not spoil it.
+        *self.own.lock().unwrap_or_else(PoisonError::into_inner) = own.clone();
+        Ok(own)
+    }
+
+    fn with_project(&self, mut own: Config) -> Config {
         if let Some(project) = &self.project {
-            project.add_to(&mut config);
+            project.add_to(&mut own);
         }
-        let absent = config.absent_roots(&self.environment);
-        config.problems.extend(absent);
-        Ok(config)
+        let absent = own.absent_roots(&self.environment);
+        own.problems.extend(absent);
+        own
     }
 
     /// The files whose changes change it.

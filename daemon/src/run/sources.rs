@@ -103,28 +103,18 @@ impl Sources {
     /// Reads the configuration again and takes over what changed. A file that can't be read is said, and what was
     /// configured before stays.
     pub(super) fn reload(&self, searcher: &Searcher) {
-        match self.origin.load() {
-            Ok(config) => {
-                // Before anything that it may refuse can be called.
-                self.gate.set_policy(config.policy.clone());
-                // Before anything that it may hold back is seen.
-                self.pin(&config);
-                self.servers.configure(&config);
-                self.skills.set_roots(roots(&self.given, &config));
-                self.tell(&config);
-                searcher.set_options(config.search.clone());
-                // Not waited for: a server that is slow to answer must not hold up the next edit.
-                let servers = self.servers.clone();
-                tokio::spawn(async move { servers.refresh().await });
-            }
-            Err(mut problem) => {
-                problem.message += "; the configuration from before is still in use";
-                let _ = self.updates.send(SourceUpdate::Problems {
-                    source: "configuration".into(),
-                    problems: vec![problem],
-                });
-            }
-        }
+        let config = self.origin.load_again();
+        // Before anything that it may refuse can be called.
+        self.gate.set_policy(config.policy.clone());
+        // Before anything that it may hold back is seen.
+        self.pin(&config);
+        self.servers.configure(&config);
+        self.skills.set_roots(roots(&self.given, &config));
+        self.tell(&config);
+        searcher.set_options(config.search.clone());
+        // Not waited for: a server that is slow to answer must not hold up the next edit.
+        let servers = self.servers.clone();
+        tokio::spawn(async move { servers.refresh().await });
     }
 }
 

@@ -124,7 +124,8 @@ impl<'a> Listing<'a> {
 
 impl Server<'_> {
     fn lines(&self) -> Vec<String> {
-        let name = spelt_out(self.name.as_str());
+        // In quotes, or a name could read as one with a command behind it.
+        let name = spelt_out(&quote(self.name.as_str()));
         let mut lines = Vec::new();
         match &self.config.transport {
             Transport::Stdio(stdio) => {
@@ -195,7 +196,8 @@ impl Skills<'_> {
         let number = count(self.skills.len(), "skill", "skills");
         let mut line = format!("{} has {number}", self.name);
         if !self.skills.is_empty() {
-            let names: Vec<_> = self.skills.iter().map(|name| spelt_out(name)).collect();
+            let names = self.skills.iter().map(|name| spelt_out(&quote(name)));
+            let names: Vec<_> = names.collect();
             let _ = write!(line, ": {}", names.join(", "));
         }
         if self.real != project.join(self.name) {
