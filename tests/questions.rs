@@ -1,22 +1,20 @@
 //! What servers ask while a tool runs: answered beforehand, on a terminal, or refused with what was asked; in both eras.
 
+mod others;
+mod terminal;
+
 use std::fs;
 use std::io::Write;
 use std::process::{Child, Stdio};
 
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::needs::{lacks_program, workspace};
-use crate::support::processes::signal;
 use crate::support::shelf::{Finished, Shelf};
-use crate::support::{SHELF, wait_for, wait_until};
+use crate::support::{SHELF, wait_for};
 
 /// The ways to the server: the era and the transport.
 const WAYS: [&[&str]; 4] = [&[], &["--modern"], &["--http"], &["--http", "--modern"]];
-
-/// Nothing is typed.
-const NEVER: (&str, &str) = ("never printed", "");
 
 /// A place with a server that asks.
 struct Asking {
@@ -263,279 +261,6 @@ fn a_form_that_needs_nothing_is_accepted_only_on_request() {
 }
 
 #[test]
-fn sampling_and_pages_are_refused() {
-    if lacks_program("python3") {
-        return;
-    }
-    let sampling =
-        json!({ "method": "sampling/createMessage", "params": { "messages": [], "maxTokens": 1 } });
-    let page = json!({ "method": "elicitation/create", "params": { "mode": "url", "message": "Sign in", "url": "https://example.com" } });
-    let legacy = Asking::new(&[]);
-    let arguments = json!({ "ask": [sampling, page, { "method": "roots/list" }] });
-    let finished = legacy.ask(&[], &arguments);
-    let replies: Value = serde_json::from_str(&finished.stdout).unwrap();
-    let codes: Vec<_> = replies
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|reply| reply["error"]["code"].clone())
-        .collect();
-    assert_eq!(codes, [-32601, -32602, -32601]);
-    for part in ["(sampling)", "Sign in", "roots"] {
-        assert!(finished.stderr.contains(part), "{}", finished.stderr);
-    }
-    let log = legacy
-        .shelf
-        .run(&["servers", "log", "asking", "--config", "mcp.json"])
-        .succeeds();
-    assert!(log.contains("(sampling)"), "{log}");
-    // In the later era there is no way to say so: the call can't be completed.
-    let modern = Asking::new(&["--modern"]);
-    for (request, part) in [(sampling, "(sampling)"), (page, "Sign in")] {
-        let said = modern.ask(&[], &json!({ "ask": [request] })).fails(4);
-        assert!(said.contains(part), "{said}");
-    }
-}
-
-#[test]
-fn roots_are_what_the_configuration_says() {
-    if lacks_program("python3") {
-        return;
-    }
-    for way in WAYS {
-        let asking = Asking::with(way, &json!({ "roots": ["a b", "/no/such"] }));
-        fs::create_dir(asking.shelf.path("a b")).unwrap();
-        let said = asking
-            .ask(&[], &json!({ "ask": [{ "method": "roots/list" }] }))
-            .succeeds();
-        let here = asking.shelf.root().display().to_string();
-        let roots = json!([
-            { "uri": format!("file://{here}/a%20b"), "name": "a b" },
-            { "uri": "file:///no/such", "name": "such" },
-        ]);
-        assert_eq!(replies(&said), [json!({ "roots": roots })], "{way:?}");
-        assert!(asking.recorded("declared")[0].get("roots").is_some());
-        let status = asking
-            .shelf
-            .run(&["status", "--config", "mcp.json"])
-            .succeeds();
-        assert!(
-            status.contains("the root /no/such of server `asking` is no directory"),
-            "{status}"
-        );
-    }
-}
-
-#[test]
-fn an_edit_of_the_roots_restarts_the_server_and_shows_in_its_page() {
-    if lacks_program("python3") {
-        return;
-    }
-    let asking = Asking::with(&[], &json!({ "roots": ["one"] }));
-    asking.shelf.mirror();
-    let page = |root: &str| {
-        let root = format!("Root: {}\n", asking.shelf.path(root).display());
-        asking
-            .shelf
-            .wait_for_text("mcp/asking/SERVER.md", |text| text.contains(&root));
-    };
-    page("one");
-    let config = fs::read_to_string(asking.shelf.path("mcp.json")).unwrap();
-    asking
-        .shelf
-        .write("mcp.json", config.replace(r#"["one"]"#, r#"["two"]"#));
-    page("two");
-    let ask = r#"{"ask": [{"method": "roots/list"}]}"#;
-    wait_until("the server has the new root", || {
-        let finished = asking.shelf.run(&["call", "--args", ask, "asking/ask"]);
-        finished.stdout.contains("/two")
-    });
-    asking.shelf.unmount();
-}
-
-#[test]
-fn somebody_at_a_terminal_is_asked_field_by_field() {
-    if lacks_program("python3") {
-        return;
-    }
-    for way in [&[][..], &["--modern"]] {
-        let asking = Asking::new(way);
-        // What is required is asked again, then what does not fit; progress comes meanwhile.
-        let typed = [
-            ("name: ", "\n"),
-            ("it is required\r\nname: ", "Ada\n"),
-            ("age: ", "\n"),
-            ("color: ", "green\n"),
-            ("color: ", "blue\n"),
-        ];
-        let arguments = json!({ "ask": [person()], "tell": true });
-        let finished = asking.on_terminal(&[], &typed, &arguments);
-        assert_eq!(finished.code, 0, "{}", finished.stdout);
-        for part in [
-            "server asking asks: Who are you?",
-            "name  string, required — Your name",
-            "age  integer, default 30",
-            "color must be \"red\"|\"blue\", not \"green\"",
-            r#"{"action": "accept", "content": {"name": "Ada", "age": 30, "color": "blue"}}"#,
-        ] {
-            assert!(
-                finished.stdout.contains(part),
-                "{part}: {}",
-                finished.stdout
-            );
-        }
-        // What was said beforehand is not asked.
-        let typed = [("age: ", "7\n"), ("color: ", "\n")];
-        let finished = asking.on_terminal(&["--answer", "name=Eve"], &typed, &arguments);
-        let content = r#""content": {"name": "Eve", "age": 7}"#;
-        assert!(finished.stdout.contains(content), "{}", finished.stdout);
-    }
-}
-
-#[test]
-fn a_person_may_decline_or_cancel_the_call() {
-    if lacks_program("python3") {
-        return;
-    }
-    let asking = Asking::new(&[]);
-    let who = json!({ "ask": [form("Who?\u{1b}[2J", &json!({ "name": { "type": "string" } }), &["name"])] });
-    let declined = asking.on_terminal(&[], &[("name: ", "\u{4}")], &who);
-    assert_eq!(declined.code, 0, "{}", declined.stdout);
-    assert!(
-        declined.stdout.contains(r#"{"action": "decline"}"#),
-        "{}",
-        declined.stdout
-    );
-    assert!(
-        declined.stdout.contains("Who?\\u{1b}[2J"),
-        "{}",
-        declined.stdout
-    );
-    let interrupted = asking.on_terminal(&[], &[("name: ", "\u{3}")], &who);
-    assert_eq!(interrupted.code, 130, "{}", interrupted.stdout);
-    let sure = json!({ "ask": [form("Sure?", &json!({}), &[])] });
-    let no = asking.on_terminal(&[], &[("[N]o: ", "\n")], &sure);
-    assert!(
-        no.stdout.contains(r#"{"action": "decline"}"#),
-        "{}",
-        no.stdout
-    );
-    let yes = asking.on_terminal(&[], &[("[N]o: ", "y\n")], &sure);
-    assert!(
-        yes.stdout
-            .contains(r#"{"action": "accept", "content": {}}"#),
-        "{}",
-        yes.stdout
-    );
-}
-
-#[test]
-fn a_question_that_is_withdrawn_keeps_nobody() {
-    if lacks_program("python3") {
-        return;
-    }
-    let asking = Asking::new(&[]);
-    let arguments = json!({ "ask": [person()], "withdraw": true });
-    let finished = asking.on_terminal(&[], &[NEVER], &arguments);
-    assert_eq!(finished.code, 0, "{}", finished.stdout);
-    assert!(finished.stdout.contains("withdrawn"), "{}", finished.stdout);
-}
-
-#[test]
-fn a_time_limit_holds_while_somebody_is_asked() {
-    if lacks_program("python3") {
-        return;
-    }
-    for way in [&[][..], &["--modern"]] {
-        let asking = Asking::new(way);
-        let arguments = json!({ "ask": [person()] });
-        let late = asking.on_terminal(&["--timeout", "2s"], &[NEVER], &arguments);
-        assert_eq!(late.code, 124, "{}", late.stdout);
-        assert!(late.stdout.contains("Who are you?"), "{}", late.stdout);
-    }
-}
-
-#[test]
-fn whoever_is_asked_and_goes_cancels_the_call() {
-    if lacks_program("python3") {
-        return;
-    }
-    let asking = Asking::new(&[]);
-    let arguments = json!({ "ask": [person()] });
-    let hung_up = asking.on_terminal(&[], &[("name: ", "hang-up")], &arguments);
-    assert_ne!(hung_up.code, 0, "{}", hung_up.stdout);
-    wait_until("the server is told", || {
-        asking.recorded("reply").iter().any(|reply| {
-            reply["result"]["action"] == "cancel" || reply["result"]["action"] == "decline"
-        })
-    });
-}
-
-#[test]
-fn several_calls_under_way_are_told_apart_by_their_streams_or_not_at_all() {
-    if lacks_program("python3") {
-        return;
-    }
-    for (way, action) in [
-        (&[][..], "cancel"),
-        (&["--http"], "accept"),
-        (&["--modern"], "accept"),
-    ] {
-        let asking = Asking::new(way);
-        let slow = [
-            "call",
-            "--config",
-            "mcp.json",
-            "asking/slow",
-            "--seconds",
-            "60",
-        ];
-        let mut command = asking.shelf.command(SHELF);
-        let mut other = command
-            .args(slow)
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        wait_until("it is under way", || {
-            asking.recorded("call").contains(&json!("slow"))
-        });
-        let finished = asking.ask(&["--answer", "name=x"], &json!({ "ask": [person()] }));
-        assert_eq!(
-            replies(&finished.stdout)[0]["action"],
-            action,
-            "{way:?}: {}",
-            finished.stderr
-        );
-        if action == "cancel" {
-            let said = "several calls were under way";
-            assert!(finished.stderr.contains(said), "{}", finished.stderr);
-        }
-        signal(i32::try_from(other.id()).unwrap(), Signal::INT);
-        other.wait().unwrap();
-    }
-}
-
-#[test]
-fn a_question_outside_of_every_call_is_cancelled_and_logged() {
-    if lacks_program("python3") {
-        return;
-    }
-    let asking = Asking::new(&[]);
-    let ask = json!({ "ask": [person()] }).to_string();
-    asking
-        .shelf
-        .call(&["--config", "mcp.json", "--args", &ask, "asking/later"]);
-    let late = wait_for("it has its answer", || asking.recorded("late").pop());
-    assert_eq!(late[0]["result"]["action"], "cancel");
-    let log = asking
-        .shelf
-        .run(&["servers", "log", "asking", "--config", "mcp.json"])
-        .succeeds();
-    assert!(log.contains("outside of every call: Who are you?"), "{log}");
-}
-
-#[test]
 fn a_server_that_never_has_enough_is_given_up() {
     if lacks_program("python3") {
         return;
@@ -602,24 +327,6 @@ fn every_line_of_a_file_has_the_same_answers() {
             .contains("Who are you?"),
         "{first}"
     );
-}
-
-#[test]
-fn a_tool_that_runs_only_as_a_task_is_refused_with_what_to_do() {
-    if lacks_program("python3") {
-        return;
-    }
-    let asking = Asking::new(&["--modern"]);
-    let said = asking
-        .shelf
-        .run(&["call", "--config", "mcp.json", "asking/long"])
-        .fails(2);
-    assert!(
-        said.contains("runs only as a task") && said.contains("hint: nothing was sent"),
-        "{said}"
-    );
-    let said = asking.ask(&[], &json!({ "task": true })).fails(4);
-    assert!(said.contains("started a task"), "{said}");
 }
 
 #[test]

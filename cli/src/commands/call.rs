@@ -58,7 +58,7 @@ use sources::Sources;
     after_help = "Example:\n  \
         shelf call everything/echo --message hello\n  \
         shelf call --timeout 30s --args '{\"a\": 1, \"b\": 2}' everything/get-sum\n  \
-        shelf call --answer name=Ada --answer color=red everything/trigger-elicitation-request\n  \
+        shelf call --answer name=Ada --answer check=true everything/trigger-elicitation-request\n  \
         shelf call --each rows.jsonl --parallel 4 --data everything/get-sum --b 2\n  \
         shelf call everything/echo --help"
 )]

@@ -4,15 +4,17 @@
 //! numbers are lost, and a line that is too long is dropped without a word. So the lines are read here. The reply to a
 //! request that carries a [`Ticket`] goes to the ticket as the bytes that were sent; rmcp only learns that there was one.
 
+mod asked;
+
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, CustomRequest, ErrorCode, ErrorData, GetExtensions,
-    GetMeta, JsonRpcError, JsonRpcMessage, JsonRpcResponse, JsonRpcVersion2_0, NumberOrString,
-    ServerJsonRpcMessage, ServerRequest, ServerResult,
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetExtensions, GetMeta,
+    JsonRpcError, JsonRpcMessage, JsonRpcResponse, JsonRpcVersion2_0, NumberOrString,
+    ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::transport::Transport;
 use serde_json::value::RawValue;
@@ -23,7 +25,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::Progress;
 use super::envelope::Envelope;
 use super::lines::{Line, Lines};
-use super::questions::Addressee;
 use super::server_log::ServerLog;
 use super::ticket::{Lost, Reply, ServerError, Ticket, WeakTicket};
 use crate::cache::Era;
@@ -233,41 +234,6 @@ impl Tap {
             self.0.log.noise(text);
         }
         message
-    }
-
-    /// Takes a request of the server's. rmcp's types lose the order of the fields of a form, and know some forms not at all; so it
-    /// passes through rmcp as it was sent, with whom it is for.
-    fn take_request(
-        &self,
-        method: &str,
-        envelope: &Envelope<'_>,
-        stream: Option<i64>,
-    ) -> Option<ServerJsonRpcMessage> {
-        let id = envelope.any_id()?;
-        let params = envelope.params;
-        let params = params.and_then(|params| serde_json::from_str(params.get()).ok());
-        let mut request = CustomRequest::new(method, params);
-        request.extensions.insert(self.addressee(stream));
-        Some(JsonRpcMessage::request(
-            ServerRequest::CustomRequest(request),
-            id,
-        ))
-    }
-
-    /// Whose call a question belongs to: that of the stream on which it came, else the only one under way.
-    fn addressee(&self, stream: Option<i64>) -> Addressee {
-        let pending = self.pending();
-        let asker = |ticket: &WeakTicket| ticket.upgrade()?.asker().cloned();
-        if let Some(stream) = stream {
-            let asker = pending.tickets.get(&stream).and_then(asker);
-            return asker.map_or(Addressee::Nobody, Addressee::Caller);
-        }
-        let mut askers: Vec<_> = pending.tickets.values().filter_map(asker).collect();
-        match askers.len() {
-            0 => Addressee::Nobody,
-            1 => Addressee::Caller(askers.remove(0)),
-            _ => Addressee::OneOf(askers),
-        }
     }
 
     fn take_response(&self, text: &str, envelope: &Envelope<'_>) -> Option<ServerJsonRpcMessage> {

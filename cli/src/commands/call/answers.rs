@@ -78,20 +78,21 @@ impl Answers {
 
     /// The values that were given for the fields of a form.
     fn values(&self, form: &Form) -> Result<Map<String, Value>, String> {
-        let mut values = Map::new();
-        for field in form.fields() {
+        let given = form.fields().iter().filter_map(|field| {
             let texts = self.given.iter().filter(|(name, _)| *name == field.name);
             let texts: Vec<&str> = texts.map(|(_, text)| text.as_str()).collect();
-            if texts.is_empty() {
-                continue;
-            }
-            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-            used.insert(field.name.clone());
-            let value = form.value(&field.name, &texts);
+            (!texts.is_empty()).then_some((&field.name, texts))
+        });
+        let given: Vec<_> = given.collect();
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.extend(given.iter().map(|(name, _)| (*name).clone()));
+        drop(used);
+        let values = given.into_iter().map(|(name, texts)| {
+            let value = form.value(name, &texts);
             let value = value.map_err(|why| format!("--answer {why}"))?;
-            values.insert(field.name.clone(), value);
-        }
-        Ok(values)
+            Ok((name.clone(), value))
+        });
+        values.collect()
     }
 
     /// Says which of them no form had.
@@ -204,8 +205,12 @@ mod tests {
 
     #[test]
     fn those_that_no_form_had_are_known() {
-        let answers = answers(&["name=x", "nmae=y", "nmae=z"], false);
-        answers.decide(&form(), false);
+        let answers = answers(&["name=x", "nmae=y", "age=old", "tags=z", "nmae=z"], false);
+        // Also where one of them does not fit.
+        assert!(matches!(
+            answers.decide(&form(), false),
+            Decision::Refuse(_)
+        ));
         assert_eq!(answers.unused().into_iter().collect::<Vec<_>>(), ["nmae"]);
     }
 }

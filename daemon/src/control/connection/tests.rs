@@ -4,6 +4,7 @@ use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -85,6 +86,25 @@ impl Service for Scripted {
                     }
                 };
                 json!({ "said": said }).to_string()
+            }
+            "impatient" => {
+                let waits = Duration::from_millis(50);
+                let first = request.questions.ask("riddle", &json!({"n": 1}));
+                let is_given_up = tokio::time::timeout(waits, first).await.is_err();
+                let progress = Progress {
+                    progress: 1.0,
+                    total: None,
+                    message: None,
+                };
+                let second = request.questions.ask("riddle", &json!({"n": 2}));
+                // Beside the second question: it waits until that is answered.
+                let (_, is_held) = tokio::join!(second, async {
+                    tokio::time::sleep(waits).await;
+                    request.progress.send(progress).await.unwrap();
+                    tokio::time::sleep(waits).await;
+                    request.progress.capacity() < request.progress.max_capacity()
+                });
+                json!({ "given up": is_given_up, "held": is_held }).to_string()
             }
             "panic" => panic!("on demand"),
             other => panic!("no such script: {other}"),

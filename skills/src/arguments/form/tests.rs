@@ -79,7 +79,7 @@ fn what_does_not_fit_is_refused_by_name() {
     assert!(
         given("nmae", &["x"])
             .unwrap_err()
-            .contains("did you mean name?")
+            .contains("did you mean name")
     );
 }
 

@@ -1,4 +1,5 @@
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -59,4 +60,25 @@ fn an_answer_to_what_was_not_asked_is_passed_over() {
     wire.send(&json!({"jsonrpc": "2.0", "id": id, "result": "no"}));
     let reply = wire.receive();
     assert!(reply.result.unwrap().get().contains(r#"\"yes\""#));
+}
+
+#[test]
+fn a_question_is_withdrawn_and_nothing_but_that_interrupts_one() {
+    let served = serve();
+    let mut wire = Wire::greeted(&served.socket);
+    wire.send(
+        &json!({"jsonrpc": "2.0", "id": 2, "method": method::CALL, "params": call("impatient")}),
+    );
+    assert_eq!(wire.receive().params.unwrap().get(), r#"{"n":1}"#);
+    assert_eq!(wire.receive().method.unwrap(), method::WITHDRAWN);
+    let second = wire.receive();
+    assert_eq!(second.params.unwrap().get(), r#"{"n":2}"#);
+    std::thread::sleep(Duration::from_millis(500));
+    wire.send(&json!({"jsonrpc": "2.0", "id": second.id.unwrap(), "result": "yes"}));
+    assert_eq!(wire.receive().method.unwrap(), method::PROGRESS);
+    let reply = wire.receive().result.unwrap();
+    assert!(
+        reply.get().contains(r#"{"given up":true,"held":true}"#),
+        "{reply}"
+    );
 }
