@@ -75,6 +75,45 @@ fn everything() {
     assert!(refused.fails(2).contains("Chicago"));
 }
 
+#[test]
+fn what_everything_offers_beside_its_tools() {
+    let Some(shelf) = shelf("mcp-server-everything", &["stdio"]) else {
+        return;
+    };
+    let resources = shelf.read("mcp/real/RESOURCES.md");
+    let command = resources
+        .lines()
+        .find(|line| line.contains("shelf read real ") && line.ends_with("/startup.md"))
+        .unwrap();
+    let document = shelf.shell(command.trim_start()).succeeds();
+    assert!(document.contains("Startup"), "{document}");
+    let read = |uri: &str| shelf.run(&["read", "real", uri]);
+    let text = read("demo://resource/dynamic/text/7").succeeds();
+    assert!(text.starts_with("Resource 7"), "{text}");
+    let blob = read("demo://resource/dynamic/blob/7");
+    let kept = fs::read_to_string(blob.stderr.trim_end()).unwrap();
+    assert!(kept.starts_with("Resource 7"), "{kept}");
+    read("demo://resource/static/nothing").fails(3);
+    assert!(
+        resources.contains("'demo://resource/dynamic/text/{resourceId}'"),
+        "{resources}"
+    );
+
+    let prompts = shelf.read("mcp/real/PROMPTS.md");
+    assert!(
+        prompts.contains("shelf prompt --arg city=text real args-prompt"),
+        "{prompts}"
+    );
+    let weather = shelf.run(&["prompt", "real", "args-prompt", "--arg", "city=Lisbon"]);
+    assert!(weather.succeeds().contains("Lisbon"));
+    shelf.run(&["prompt", "real", "args-prompt"]).fails(2);
+
+    let linked = shelf.run(&["call", "real/get-resource-links", "--count", "1"]);
+    let commands: Vec<&str> = linked.stderr.lines().collect();
+    assert_eq!(commands.len(), 1, "{}", linked.stderr);
+    shelf.shell(commands[0]).succeeds();
+}
+
 fn is_private_png(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let mode = fs::metadata(path).unwrap().permissions().mode();

@@ -75,10 +75,14 @@ fn every_kind_of_block_goes_where_it_belongs() {
     );
     let results = shelf.path("cache/toolshelf/results");
     assert_eq!(mode(&results), 0o700);
-    let paths: Vec<_> = finished.stderr.lines().map(Path::new).collect();
+    let (commands, paths): (Vec<_>, Vec<_>) = finished
+        .stderr
+        .lines()
+        .partition(|line| line.starts_with("shelf "));
+    assert_eq!(commands, ["shelf read results file:///a"]);
     let expected = [("png", "image"), ("bin", "audio"), ("pdf", "blob")];
     assert_eq!(paths.len(), expected.len(), "{}", finished.stderr);
-    for (path, (extension, content)) in paths.into_iter().zip(expected) {
+    for (path, (extension, content)) in paths.into_iter().map(Path::new).zip(expected) {
         assert_eq!(path.parent().unwrap(), results);
         assert_eq!(path.extension().unwrap(), extension);
         assert_eq!(fs::read_to_string(path).unwrap(), content);

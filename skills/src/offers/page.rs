@@ -114,7 +114,10 @@ fn counted(count: usize, one: &str) -> Option<String> {
 }
 
 fn of_resource(server: &str, resource: &Resource) -> String {
-    let size = resource.size.map(|bytes| format!("{bytes} bytes"));
+    let size = resource.size.map(|bytes| match bytes {
+        1 => "1 byte".to_owned(),
+        _ => format!("{bytes} bytes"),
+    });
     let mut text = entry(&resource.uri, &resource.said, size);
     command(&mut text, read_command(server, &resource.uri));
     text

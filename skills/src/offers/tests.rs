@@ -20,7 +20,7 @@ fn list<T: Offered>(values: &[Value]) -> Option<Vec<Arc<T>>> {
 fn example() -> Offers {
     Offers {
         resources: list(&[
-            json!({"uri": "note://b", "name": "b"}),
+            json!({"uri": "note://b", "name": "b", "size": 1}),
             json!({"uri": "file:///it's $(x).txt", "name": "x", "title": "A\u{1b}[2J note\n\u{202e}", "mimeType": "text/plain",
                 "size": 12, "description": "All\nof it.  \u{200b}And more."}),
         ]),

@@ -42,8 +42,11 @@ impl Place {
     pub(in crate::commands) fn check(&self, out_is_terminal: bool) -> Result<(), Problem> {
         let directory = match self {
             Self::Output if out_is_terminal => {
-                return Err(usage("images, audio and blobs are not for a terminal")
-                    .hint("send them to a program or a file: shelf call --out - … | program"));
+                return Err(
+                    usage("images, audio and blobs are not for a terminal").hint(
+                        "send them to a program, with a pipe after the command, or name a file",
+                    ),
+                );
             }
             Self::Private(_) | Self::Output => return Ok(()),
             Self::Directory(directory) => directory.as_path(),

@@ -230,7 +230,7 @@ async fn over_http_it_is_the_same() {
         assert_eq!(known(&shelf), [Some(1), Some(0), Some(1)], "{era}");
         let reading = timeout(SOON, read(&shelf, "x:1"));
         let answer = reading.await.unwrap().unwrap();
-        assert!(answer.raw.get().contains(r#""text":"x:1""#), "{answer:?}");
+        assert!(answer.raw.get().contains(r#""text": "x:1""#), "{answer:?}");
         let asked = Asked::Prompt {
             name: "p".to_owned(),
             arguments: Map::from_iter([("a".to_owned(), "b".into())]),
