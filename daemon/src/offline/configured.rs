@@ -13,7 +13,7 @@ use skills::entry_id::{EntryId, ServerName};
 use skills::layout::ids;
 use skills::problem::Problem;
 use skills::search::DigestedServers;
-use skills::server::{Phase, Server, ServerState};
+use skills::server::{Definitions, Phase, Server, ServerState};
 use skills::skill::Skill;
 use skills::tool::Tool;
 
@@ -23,6 +23,9 @@ use crate::gate::policy::Hidden;
 use crate::mount_table;
 use crate::run::{configuration_name, load_config, skill_roots};
 use crate::surroundings::Surroundings;
+
+/// Tools by id.
+pub(super) type Tools = Vec<(EntryId, Arc<Tool>)>;
 
 /// A configuration that nobody serves.
 #[derive(Debug)]
@@ -108,7 +111,7 @@ impl Configured {
         &self,
         name: &ServerName,
         server: &ServerConfig,
-        definitions: Option<Arc<skills::server::Definitions>>,
+        definitions: Option<Arc<Definitions>>,
     ) -> (Arc<Server>, ServerState) {
         let path = self.config.path.as_deref().unwrap_or(Path::new(""));
         let directory = path.parent().unwrap_or(path);
@@ -145,7 +148,7 @@ impl Configured {
         &self,
         name: &ServerName,
         directory: &str,
-    ) -> Option<(Arc<Server>, Vec<(EntryId, Arc<Tool>)>)> {
+    ) -> Option<(Arc<Server>, Tools)> {
         let server = self.config.servers.get(name)?;
         let definitions = self.definitions.load(name)?.definitions;
         let names: Vec<&str> = definitions.tools.iter().map(|tool| &*tool.name).collect();
