@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-use skills::catalog::{Entry, FirstSeen, Outline, Snapshot, Sources};
+use skills::catalog::{Entry, FirstSeen, Outline, Shown, Snapshot, Sources};
 use skills::discovery::SkillRoot;
 use skills::entry_id::EntryId;
 use skills::problem::Problem;
@@ -148,25 +148,35 @@ impl OfflineShelf {
     /// When there is no such entry, or its server is not known.
     pub fn describe(&self, id_or_path: &str) -> Result<Description, Problem> {
         if let Some((id, entry)) = self.entry(id_or_path) {
-            let said = self.configured.config.entries.get(&id);
-            let pinned = said.is_some_and(|said| said.pin);
-            return Ok(methods::description(id, entry, pinned));
+            return Ok(self.description(id, entry));
         }
-        methods::describe(self.snapshot(), id_or_path).map_err(|problem| {
-            match methods::unknown_server(self.snapshot(), id_or_path) {
-                Some((_, state)) if state.may_answer() => problem.hint(
-                    "no shelf runs that would ask it; `shelf call`, `mount` or `mirror` start one",
-                ),
-                _ => problem,
+        if may_be_a_file(id_or_path) {
+            let described = methods::describe(self.snapshot(), id_or_path);
+            return described
+                .map_err(|problem| without_daemon(problem, self.snapshot(), id_or_path));
+        }
+        let outline = self.outline();
+        match outline.find(id_or_path) {
+            Ok((id, entry)) => Ok(self.description(id, entry)),
+            Err(problem) => {
+                let problem = methods::explained(problem, &outline, id_or_path);
+                Err(without_daemon(problem, &outline, id_or_path))
             }
-        })
+        }
+    }
+
+    fn description(&self, id: EntryId, entry: Entry) -> Description {
+        let said = self.configured.config.entries.get(&id);
+        let pinned = said.is_some_and(|said| said.pin);
+        methods::description(id, entry, pinned)
     }
 
     /// The entry with this id, or with the path of a definition that says its id.
     fn entry(&self, id_or_path: &str) -> Option<(EntryId, Entry)> {
         let by_path = || {
-            let below = id_or_path.strip_prefix("mcp/")?;
-            self.configured.entry(below.strip_suffix(".md")?)
+            let inside = |start, end| id_or_path.strip_prefix(start)?.strip_suffix(end);
+            let id = inside("mcp/", ".md").or_else(|| inside(".schemas/", ".json"));
+            self.configured.entry(id?)
         };
         self.configured.entry(id_or_path).or_else(by_path)
     }
@@ -201,6 +211,27 @@ impl OfflineShelf {
             });
             searched::sources(configured, servers, configured.skills().to_owned())
         })
+    }
+}
+
+/// Whether only the whole tree can tell what is meant, where [`OfflineShelf::entry`] can't: a program, or what lies below a skill.
+fn may_be_a_file(id_or_path: &str) -> bool {
+    let path = id_or_path.strip_prefix("./").unwrap_or(id_or_path);
+    let path = path.trim_matches('/');
+    match path.split_once('/') {
+        Some(("bin", _)) => true,
+        Some(("skills", below)) => below.contains('/') || path != id_or_path,
+        Some(("mcp" | ".schemas", _)) => path != id_or_path,
+        _ => false,
+    }
+}
+
+/// Says how a server would be asked that may have what was not found.
+fn without_daemon(problem: Problem, shown: &dyn Shown, id_or_path: &str) -> Problem {
+    match methods::unknown_server(shown, id_or_path) {
+        Some((_, state)) if state.may_answer() => problem
+            .hint("no shelf runs that would ask it; `shelf call`, `mount` or `mirror` start one"),
+        _ => problem,
     }
 }
 

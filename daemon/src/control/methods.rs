@@ -217,15 +217,18 @@ pub(crate) fn description(id: EntryId, entry: Entry, pinned: bool) -> Descriptio
 
 /// Finds an entry. One that is hidden is in no snapshot.
 pub(super) fn find(snapshot: &Snapshot, id_or_path: &str) -> Result<(EntryId, Entry), Problem> {
-    snapshot.find(id_or_path).map_err(|problem| {
-        unknown_server(snapshot, id_or_path)
-            .map_or(problem, |(server, state)| not_known(server, state))
-    })
+    let found = snapshot.find(id_or_path);
+    found.map_err(|problem| explained(problem, snapshot, id_or_path))
+}
+
+/// Why an entry was not found: its server may not have said its tools.
+pub(crate) fn explained(problem: Problem, shown: &dyn Shown, id_or_path: &str) -> Problem {
+    unknown_server(shown, id_or_path).map_or(problem, |(server, state)| not_known(server, state))
 }
 
 /// The server that an entry would belong to, when that has not said its tools and so may have it.
 pub(crate) fn unknown_server<'a>(
-    snapshot: &'a Snapshot,
+    shown: &'a dyn Shown,
     id_or_path: &str,
 ) -> Option<(&'a Server, &'a ServerState)> {
     let id = id_in_path(id_or_path);
@@ -233,11 +236,11 @@ pub(crate) fn unknown_server<'a>(
         Some((server, _)) => server,
         None => names::server_of(&id)?,
     };
-    let mut servers = snapshot.sources.servers.values();
+    let mut servers = shown.sources().servers.values();
     servers
         .find(|(server, _)| {
             server.definitions.is_none()
-                && snapshot.server_file_name(&server.name).as_deref() == Some(wanted)
+                && shown.server_name(&server.name).as_deref() == Some(wanted)
         })
         .map(|(server, state)| (&**server, state))
 }

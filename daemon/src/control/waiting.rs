@@ -26,7 +26,7 @@ impl Context {
         loop {
             generations.mark_unchanged();
             let snapshot = self.snapshots.current();
-            let (server, failed) = match methods::unknown_server(&snapshot, entry) {
+            let (server, failed) = match methods::unknown_server(&*snapshot, entry) {
                 Some((server, state)) if !limit.is_zero() && state.phase != Phase::Disabled => {
                     (server, !state.may_answer())
                 }

@@ -26,6 +26,9 @@ use crate::pins::{Pins, Scope};
 use crate::run::{Origin, catalog_name, configuration_name, skill_roots};
 use crate::surroundings::Surroundings;
 
+/// Tools by id.
+pub(super) type Tools = Vec<(EntryId, Arc<Tool>)>;
+
 /// A configuration that nobody serves.
 #[derive(Debug)]
 pub(super) struct Configured {
@@ -170,7 +173,7 @@ impl Configured {
         &self,
         name: &ServerName,
         server: &ServerConfig,
-        definitions: Option<Arc<skills::server::Definitions>>,
+        definitions: Option<Arc<Definitions>>,
     ) -> (Arc<Server>, ServerState) {
         let path = self.config.file_of(name);
         let directory = path.parent().unwrap_or(path);
@@ -215,7 +218,7 @@ impl Configured {
         &self,
         name: &ServerName,
         directory: &str,
-    ) -> Option<(Arc<Server>, Vec<(EntryId, Arc<Tool>)>)> {
+    ) -> Option<(Arc<Server>, Tools)> {
         let server = self.config.servers.get(name)?;
         let definitions = self.definitions(name)?;
         let names: Vec<&str> = definitions.tools.iter().map(|tool| &*tool.name).collect();
