@@ -41,7 +41,7 @@ impl Pins {
         let (scope, mut pins) = {
             let mut state = self.state();
             state.ledger.refresh();
-            (Arc::clone(&state.scope), state.ledger.pins().clone())
+            (Arc::clone(&state.scope), state.ledger.shared())
         };
         let servers = sources.servers.iter();
         let servers: Vec<_> = servers
@@ -53,7 +53,7 @@ impl Pins {
         if !scope.pinning.is_any_strict() {
             let mut state = self.state();
             state.ledger.begin_anew();
-            pins.clone_from(state.ledger.pins());
+            pins = state.ledger.shared();
         }
         let mut sightings = self.of_servers(&scope, &servers, &pins);
         let mut is_whole = true;
