@@ -63,6 +63,10 @@ impl Pins {
             is_whole = all;
         }
         let mut state = self.state();
+        if !Arc::ptr_eq(&state.scope, &scope) {
+            // What was looked at as not strict may be strict by now; what comes of that is published, and looked at anew.
+            return false;
+        }
         state.see(&self.0.store, sightings);
         let has_news = !state.noticed.is_empty();
         drop(state);
