@@ -46,16 +46,21 @@ fn file(text: &mut String, id: &str, file: &FileDifference) {
             }
         }
         None => {
-            let size = |size: Option<u64>| {
-                size.map_or_else(|| "absent".to_owned(), |size| format!("{size} bytes"))
-            };
-            let [before, now] = file.sizes.map(size);
             let why = if file.is_kept {
                 "binary or long file differs"
             } else {
                 "differs, and was not kept"
             };
-            let _ = writeln!(text, "{why}: {name}, {before}, now {now}");
+            let size = |size: Option<u64>| {
+                size.map_or_else(|| "absent".to_owned(), |size| format!("{size} bytes"))
+            };
+            let _ = match file.sizes {
+                [None, None] => writeln!(text, "{why}: {name}"),
+                sizes => {
+                    let [before, now] = sizes.map(size);
+                    writeln!(text, "{why}: {name}, {before}, now {now}")
+                }
+            };
         }
     }
 }

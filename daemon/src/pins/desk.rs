@@ -24,7 +24,7 @@ impl Pins {
     ) -> Result<Vec<Difference>, Problem> {
         // What is served without having been recorded yet is a change, too.
         self.remember(&snapshot.sources);
-        let pins = self.state().ledger.pins().clone();
+        let pins = self.state().ledger.shared();
         let mut wanted = Vec::new();
         for entry in &asked.entries {
             match ids::find(snapshot, entry, pins.keys()) {

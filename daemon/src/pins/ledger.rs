@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use rustix::process::geteuid;
@@ -37,7 +38,8 @@ type Mark = (u64, u64, i64, i64);
 #[derive(Debug)]
 pub(super) struct Ledger {
     directory: PathBuf,
-    pins: PinsBySubject,
+    /// Shared, so that whoever works with them for long takes no copy.
+    pins: Arc<PinsBySubject>,
     mark: Option<Mark>,
     is_read_only: bool,
     /// Why the file can't be used.
@@ -59,7 +61,6 @@ struct Stored {
 #[derive(Serialize, Deserialize)]
 struct StoredPin {
     subject: Subject,
-    #[serde(flatten)]
     pin: Pin,
 }
 
@@ -90,7 +91,7 @@ impl Ledger {
     fn new(directory: &Path, is_read_only: bool) -> Self {
         Self {
             directory: directory.to_owned(),
-            pins: PinsBySubject::new(),
+            pins: Arc::default(),
             mark: None,
             is_read_only,
             damage: None,
@@ -114,8 +115,13 @@ impl Ledger {
         self.directory.join(FILE_NAME)
     }
 
-    pub(super) const fn pins(&self) -> &PinsBySubject {
+    pub(super) fn pins(&self) -> &PinsBySubject {
         &self.pins
+    }
+
+    /// The pins as they are now.
+    pub(super) fn shared(&self) -> Arc<PinsBySubject> {
+        Arc::clone(&self.pins)
     }
 
     pub(super) fn get(&self, subject: &Subject) -> Option<&Pin> {
@@ -148,7 +154,7 @@ impl Ledger {
         }
         match self.load() {
             Ok(pins) => {
-                self.pins = pins;
+                self.pins = Arc::new(pins);
                 self.damage = None;
             }
             // What this daemon knows it goes by; nothing is added to it.
@@ -166,9 +172,9 @@ impl Ledger {
         if !self.is_usable() {
             return None;
         }
-        let before = self.pins.clone();
-        let changed = change(&mut self.pins);
-        let is_new = self.pins != before || self.unwritten.is_some() || self.mark.is_none();
+        let before = Arc::clone(&self.pins);
+        let changed = change(Arc::make_mut(&mut self.pins));
+        let is_new = *self.pins != *before || self.unwritten.is_some() || self.mark.is_none();
         if is_new && !self.is_read_only {
             self.save();
         }

@@ -41,7 +41,7 @@ impl Pins {
         let (scope, mut pins) = {
             let mut state = self.state();
             state.ledger.refresh();
-            (Arc::clone(&state.scope), state.ledger.pins().clone())
+            (Arc::clone(&state.scope), state.ledger.shared())
         };
         let servers = sources.servers.iter();
         let servers: Vec<_> = servers
@@ -53,7 +53,7 @@ impl Pins {
         if !scope.pinning.is_any_strict() {
             let mut state = self.state();
             state.ledger.begin_anew();
-            pins.clone_from(state.ledger.pins());
+            pins = state.ledger.shared();
         }
         let mut sightings = self.of_servers(&scope, &servers, &pins);
         let mut is_whole = true;
@@ -63,6 +63,10 @@ impl Pins {
             is_whole = all;
         }
         let mut state = self.state();
+        if !Arc::ptr_eq(&state.scope, &scope) {
+            // What was looked at as not strict may be strict by now; what comes of that is published, and looked at anew.
+            return false;
+        }
         state.see(&self.0.store, sightings);
         let has_news = !state.noticed.is_empty();
         drop(state);
