@@ -89,14 +89,15 @@ impl Service for Scripted {
             }
             "impatient" => {
                 let waits = Duration::from_millis(50);
-                let first = request.questions.ask("riddle", &json!({"n": 1}));
+                let (one, two) = (json!({"n": 1}), json!({"n": 2}));
+                let first = request.questions.ask("riddle", &one);
                 let is_given_up = tokio::time::timeout(waits, first).await.is_err();
                 let progress = Progress {
                     progress: 1.0,
                     total: None,
                     message: None,
                 };
-                let second = request.questions.ask("riddle", &json!({"n": 2}));
+                let second = request.questions.ask("riddle", &two);
                 // Beside the second question: it waits until that is answered.
                 let (_, is_held) = tokio::join!(second, async {
                     tokio::time::sleep(waits).await;
