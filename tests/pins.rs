@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::{Value, json};
 
 use crate::support::needs::lacks_mount;
-use crate::support::pinned::{describe, mount, place, restart, wait_for_change};
+use crate::support::pinned::{mount, place, restart, wait_for_change};
 use crate::support::wait_until;
 
 #[test]
