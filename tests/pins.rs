@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::{Value, json};
 
 use crate::support::needs::lacks_mount;
-use crate::support::pinned::{describe, mount, place, restart, wait_for_change};
+use crate::support::pinned::{mount, place, restart, wait_for_change};
 use crate::support::wait_until;
 
 #[test]
@@ -104,7 +104,10 @@ fn what_changed_while_nothing_ran_is_never_shown_and_neither_without_a_daemon() 
     let shelf = place("strict");
     mount(&shelf);
     let [tool, skill] = ["mcp/fake/echo.md", "skills/pdf/SKILL.md"].map(|file| shelf.read(file));
-    describe(&shelf, "Sends it elsewhere.");
+    let properties = json!({ "elsewhere": { "type": "string" } });
+    let schema = json!({ "type": "object", "properties": properties });
+    let fields = json!({ "echo": { "description": "Sends it elsewhere.", "inputSchema": schema } });
+    shelf.write("fields.json", fields.to_string());
     restart(&shelf);
     wait_for_change(&shelf, "? fake/echo");
     shelf.unmount();
@@ -120,6 +123,13 @@ fn what_changed_while_nothing_ran_is_never_shown_and_neither_without_a_daemon() 
         assert!(told.contains(old) && !told.contains("elsewhere"), "{told}");
     }
     offline(&["search", "--lexical", "elsewhere"]).fails(3);
+    let call = ["call", "--config", "mcp.json", "fake/echo", "--"];
+    let flags = shelf.run(&[&["__complete", "bash", "--"], &call[..]].concat());
+    let flags = flags.succeeds();
+    assert!(
+        flags.contains("--text") && !flags.contains("--elsewhere"),
+        "{flags}"
+    );
     let diff = offline(&["changes", "--diff", "skills/pdf"]).succeeds();
     assert!(
         diff.contains("+description: Sends files elsewhere."),

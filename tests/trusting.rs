@@ -90,6 +90,8 @@ fn without_the_ledger_nothing_is_known_and_a_damaged_one_trusts_nothing() {
         .output();
     let said = Finished::from(offline.unwrap()).fails(70);
     assert!(said.contains("the pins can't be used"), "{said}");
+    let said = shelf.run(&["trust", "--all", "--yes"]).fails(70);
+    assert!(said.contains("the pins can't be used"), "{said}");
     // Restored, it counts at once.
     fs::write(&ledger, &good).unwrap();
     wait_until("everything is back", || {

@@ -195,6 +195,7 @@ impl Pins {
     /// The same for servers alone: no skill is looked at.
     pub(crate) fn apply_to_servers(&self, sources: &mut Sources) {
         let mut state = self.state();
+        state.ledger.refresh();
         let scope = Arc::clone(&state.scope);
         let mut applied = Applied::default();
         definitions::apply(&mut state, &self.0.store, &scope, sources, &mut applied);

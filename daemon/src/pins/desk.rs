@@ -16,7 +16,7 @@ impl Pins {
     /// How entries differ from what they were.
     ///
     /// # Errors
-    /// When one that is asked for is not there.
+    /// When one that is asked for is not there, or nothing is known under strict pins.
     pub fn differences(
         &self,
         snapshot: &Snapshot,
@@ -24,6 +24,9 @@ impl Pins {
     ) -> Result<Vec<Difference>, Problem> {
         // What is served without having been recorded yet is a change, too.
         self.remember(&snapshot.sources);
+        if let Some(problem) = self.fault() {
+            return Err(problem);
+        }
         let pins = self.state().ledger.shared();
         let mut wanted = Vec::new();
         for entry in &asked.entries {
