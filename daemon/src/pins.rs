@@ -148,7 +148,8 @@ impl Pins {
 
     /// Why nothing is trusted, where something would have to be.
     pub(crate) fn fault(&self) -> Option<Problem> {
-        let state = self.state();
+        let mut state = self.state();
+        state.ledger.refresh();
         let is_strict = state.scope.pinning.is_any_strict();
         let is_fault = is_strict && !state.ledger.is_usable();
         is_fault.then(|| state.ledger.problem(true)).flatten()
