@@ -105,7 +105,10 @@ fn a_time_limit_holds_while_somebody_is_asked() {
     for way in [&[][..], &["--modern"]] {
         let asking = Asking::new(way);
         let arguments = json!({ "ask": [person()] });
-        let late = asking.on_terminal(&["--timeout", "2s"], &[NEVER], &arguments);
+        // The start of the shelf and of the server is no part of the time that is limited next.
+        let slow = ["--config", "mcp.json", "asking/slow", "--seconds", "0"];
+        asking.shelf.call(&slow);
+        let late = asking.on_terminal(&["--timeout", "5s"], &[NEVER], &arguments);
         assert_eq!(late.code, 124, "{}", late.stdout);
         assert!(late.stdout.contains("Who are you?"), "{}", late.stdout);
     }

@@ -2,8 +2,6 @@
 //!
 //! It knows no field and no terminal. Nothing of an answer is kept or logged.
 
-use std::time::Duration;
-
 use skills::arguments::form::Form;
 use skills::definition::quote;
 use skills::problem::{Problem, ProblemKind};
@@ -135,10 +133,7 @@ fn unanswered(form: &Form, call: &gate::Call<'_>, silence: &Silence) -> Problem 
     let why = match silence {
         Silence::Unable => "nobody is here to answer".to_owned(),
         Silence::Because(why) => why.clone(),
-        Silence::Late => format!(
-            "nobody answered in {:?}",
-            Duration::from_secs(LIFETIME.as_secs())
-        ),
+        Silence::Late => format!("nobody answered in {LIFETIME:?}"),
     };
     let message = format!(
         "the server asked, and was told that nobody answers ({why}): {}\n{}",
