@@ -72,6 +72,9 @@ fn an_untrusted_project_is_told_and_changes_nothing() {
     let mounted = within(&shelf, &["mount", place]);
     assert_eq!(mounted.stderr, notice);
     mounted.succeeds();
+    // With the `/` that a shell completes it reads like the id of a server.
+    let misread = shelf.run(&["trust", "app/"]).fails(3);
+    assert!(misread.contains("shelf trust ./app/"), "{misread}");
     let names: Vec<_> = fs::read_dir(shelf.mounted("mcp")).unwrap().collect();
     assert_eq!(names.len(), 1, "{names:?}");
     assert!(!shelf.read("ALL.md").contains("notes"));

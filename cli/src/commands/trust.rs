@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use daemon::instance;
-use skills::problem::Problem;
+use skills::problem::{Problem, ProblemKind};
 
 use crate::environment::{Environment, absolute};
-use crate::error::{CommandResult, usage};
+use crate::error::{CommandError, CommandResult, usage};
 use crate::selection::Which;
 use crate::ui::Ui;
 
@@ -22,7 +22,7 @@ use crate::ui::Ui;
 ///
 /// An ID: with `pin = "strict"` in the configuration a tool or a skill that changed is served as it was trusted last until this is said. Exactly what is shown is trusted: when it changes again meanwhile, nothing is, and the exit code is 5. What a server says of itself is SERVER/. Without `pin = "strict"` it only makes the present version the one that shelf changes --diff compares with. It counts only from the users that may approve calls, by default the one that the daemon runs as.
 ///
-/// A DIR, which begins with / or a dot: a project, which is a directory with .mcp.json, .agents/skills or .claude/skills. Where you work in one (the nearest such directory, up to the root of its repository), its servers and skills come beside those of your own configuration, but only once it is trusted: until then nothing of it is read, run or mounted. --config and --skills are trusted as they are given.
+/// A DIR, which begins with / or a dot, or has no /: a project, which is a directory with .mcp.json, .agents/skills or .claude/skills. Where you work in one (the nearest such directory, up to the root of its repository), its servers and skills come beside those of your own configuration, but only once it is trusted: until then nothing of it is read, run or mounted. --config and --skills are trusted as they are given.
 ///
 /// Of a project every server is listed with its command line and every skill; nothing is started. Trusted is what was shown: the bytes of .mcp.json, which count no longer when the file is changed, and the directories with skills, in which skills may change. Variables (${TOKEN}) are filled in when a server is started. Command lines are shown whole; values of variables, headers and URLs that may be secrets as ***.
 #[derive(Args, Debug)]
@@ -74,7 +74,8 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
                 .hint("name the directory of one, as ./DIR or from the root")
                 .into())
         }
-        None => entry::run(arguments, environment, ui),
+        None => entry::run(arguments, environment, ui)
+            .map_err(|error| meant_directory(error, &arguments.targets)),
     }
 }
 
@@ -111,7 +112,25 @@ fn project(
     Ok(None)
 }
 
-/// Whether an argument is a path by the rule for all commands: an id begins neither with `/` nor with a dot.
+/// Whether an argument can be a directory: an id begins neither with `/` nor with a dot, and has a `/`.
 fn leads_somewhere(target: &OsStr) -> bool {
-    matches!(target.as_bytes(), [b'/' | b'.', ..])
+    let bytes = target.as_bytes();
+    matches!(bytes, [b'/' | b'.', ..]) || (!bytes.contains(&b'/') && Path::new(target).is_dir())
+}
+
+/// Says how a directory is named, where one was meant that reads like an id.
+fn meant_directory(error: CommandError, targets: &[OsString]) -> CommandError {
+    let directory = targets.iter().find(|target| Path::new(target).is_dir());
+    match (error, directory) {
+        (CommandError::Problem(problem), Some(directory))
+            if problem.kind == ProblemKind::NotFound =>
+        {
+            let hint = format!(
+                "for the project in that directory: shelf trust ./{}",
+                directory.display()
+            );
+            problem.hint(hint).into()
+        }
+        (error, _) => error,
+    }
 }
