@@ -82,6 +82,8 @@ fn what_was_kept_answers_as_what_was_built() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn whatever_is_on_the_shelf(
         tools in prop::collection::vec(("[a-z_/%]{1,12}", "[ -~é𝄞]{0,60}"), 0..12),
@@ -128,8 +130,9 @@ fn what_somebody_made_up_does_no_harm() {
     let basis = index.basis(&sources);
     let whole = bytes(&index, &basis);
     let body = whole.len() - CHECKSUM;
-    for place in StoredIndex::BEGINNING..body {
-        for value in [0, 1, 0x7f, 0xff] {
+    // Each place in turn would take long; this step meets every byte of numbers and texts somewhere.
+    for place in (StoredIndex::BEGINNING..body).step_by(7) {
+        for value in [0, 1, 0xff] {
             let mut made_up = whole[..body].to_vec();
             made_up[place] = value;
             let checksum = blake3::hash(&made_up);
@@ -137,7 +140,7 @@ fn what_somebody_made_up_does_no_harm() {
             let index = StoredIndex::read(&made_up)
                 .and_then(|stored| stored.into_index(&basis, &outline, &options));
             // Ranking is what would go out of bounds, and is the same work wherever a byte differs.
-            if let Some(index) = index.filter(|_| place % 16 == 0) {
+            if let Some(index) = index.filter(|_| value == 0xff) {
                 index.search(&query("issue"));
             }
         }
