@@ -83,7 +83,8 @@ pub(super) struct Pages {
     pub(super) stopped: Option<&'static str>,
 }
 
-/// Reads a list. A server that knows no such method has none, unless it says that it has.
+/// Reads a list. A server that knows no such method has none, unless it says that it has tools: of the others many declare more than
+/// they have.
 ///
 /// # Errors
 /// When a page is refused, unreadable or late. A cursor that repeats and too many pages are no errors: what was read counts.
@@ -107,7 +108,8 @@ pub(super) async fn read(
         let raw = match reply {
             Ok(raw) => raw,
             Err(RequestError::Refused(error))
-                if error.code == METHOD_NOT_FOUND && !connection.declares(list) =>
+                if error.code == METHOD_NOT_FOUND
+                    && (list != List::Tools || !connection.declares(list)) =>
             {
                 return Ok(pages);
             }
