@@ -198,8 +198,8 @@ fn what_would_be_started_is_shown_and_only_a_yes_trusts_it() {
     let fault = shelf.run(&["trust", "app", "--yes"]).fails(2);
     assert!(fault.contains("app/.mcp.json:2"), "{fault}");
     assert!(!is_trusted());
-    // Neither is an id of an entry a project, nor the home directory.
-    shelf.run(&["trust", "own/echo", "--yes"]).fails(2);
+    // An id is no project, and neither is the home directory.
+    shelf.run(&["trust", "own/echo", "--json"]).fails(2);
     shelf.run(&["trust", "home", "--yes"]).fails(2);
 }
 
