@@ -20,6 +20,7 @@ mod formats;
 mod guard;
 mod handing_out;
 mod lifecycle;
+mod linting;
 mod log;
 mod many_calls;
 mod mirror;

@@ -11,6 +11,7 @@ mod completions;
 mod config;
 mod deny;
 mod eval;
+mod lint;
 mod list;
 mod loaded;
 mod log;
@@ -81,6 +82,7 @@ enum Command {
     Loaded(loaded::Arguments),
     Log(log::Arguments),
     Eval(eval::Arguments),
+    Lint(lint::Arguments),
     Config(config::Arguments),
     Completions(completions::Arguments),
     #[command(name = "__complete", hide = true)]
@@ -132,6 +134,7 @@ fn run(command: Command, environment: &Environment, ui: &Ui) -> CommandResult {
         Command::Loaded(arguments) => loaded::run(&arguments, environment, ui),
         Command::Log(arguments) => log::run(&arguments, environment, ui),
         Command::Eval(arguments) => eval::run(&arguments, environment, ui),
+        Command::Lint(arguments) => lint::run(&arguments, environment, ui),
         Command::Config(arguments) => config::run(&arguments, environment, ui),
         Command::Completions(arguments) => completions::run(&arguments, ui),
         Command::Complete(arguments) => complete::run(&arguments, environment, ui),

@@ -11,6 +11,8 @@ pub(crate) enum CommandError {
     Problem(Problem),
     /// The tool reported an error, which has been shown.
     Tool,
+    /// What was checked is not as it should be, which has been shown.
+    Findings,
     /// Something of this kind went wrong, and has been shown in the form that was asked for.
     Shown(ProblemKind),
     /// Whoever read our output has had enough.
@@ -28,7 +30,7 @@ impl CommandError {
         match self {
             Self::Problem(problem) => problem.kind.exit_code(),
             Self::Shown(kind) => kind.exit_code(),
-            Self::Tool => ProblemKind::ToolError.exit_code(),
+            Self::Tool | Self::Findings => ProblemKind::ToolError.exit_code(),
             Self::BrokenPipe => 0,
             Self::Other(_) => ProblemKind::Internal.exit_code(),
         }

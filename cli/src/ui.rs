@@ -101,7 +101,10 @@ impl Ui {
         match error {
             CommandError::Problem(problem) => self.problem(problem),
             CommandError::Other(error) => self.labelled("error", RED, &format!("{error:#}")),
-            CommandError::Tool | CommandError::Shown(_) | CommandError::BrokenPipe => {}
+            CommandError::Tool
+            | CommandError::Findings
+            | CommandError::Shown(_)
+            | CommandError::BrokenPipe => {}
         }
     }
 

@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use skills::catalog::{Entry, FirstSeen, Outline, Shown, Snapshot, Sources};
 use skills::discovery::SkillRoot;
 use skills::entry_id::EntryId;
+use skills::lint::Lint;
 use skills::problem::Problem;
 use skills::search::{Answer, Case, Evaluation, evaluate};
 
@@ -96,6 +97,11 @@ impl OfflineShelf {
             let index = self.configured.config.index;
             Snapshot::build_counted(None, sources, index, &counts, &mut NeverSeen)
         })
+    }
+
+    /// What the specification and loading find wrong with the skills as they are now, trusted and shown or not.
+    pub fn lint(&self) -> Lint {
+        self.configured.lint()
     }
 
     /// The entries that pass the filter, as a daemon would list them.

@@ -68,6 +68,32 @@ impl Frontmatter {
     }
 }
 
+/// One field as an author wrote it, before it is read leniently.
+#[derive(Debug)]
+pub(crate) struct Written {
+    /// The key.
+    pub(crate) key: String,
+    /// The line of the key in the file, where it begins one.
+    pub(crate) line: Option<u32>,
+    /// The value.
+    pub(crate) value: Value,
+}
+
+/// The fields of a frontmatter in their order; none when nothing of it can be read.
+pub(crate) fn written(document: &Document) -> Vec<Written> {
+    let fields = yaml::fields(&document.yaml);
+    // What is wrong with the YAML was said when the frontmatter was read.
+    let mut unheard = Report::new(Path::new(""));
+    let map = yaml::read(&document.yaml, &fields, &mut unheard).unwrap_or_default();
+    map.into_iter()
+        .map(|(key, value)| {
+            let field = fields.iter().rfind(|field| field.key == key);
+            let line = field.map(|field| field.line);
+            Written { key, line, value }
+        })
+        .collect()
+}
+
 /// Collects what is wrong with one file.
 struct Report<'a> {
     file: &'a Path,

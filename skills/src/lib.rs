@@ -14,6 +14,7 @@ pub mod frontmatter;
 pub mod index;
 pub mod json;
 pub mod layout;
+pub mod lint;
 pub mod names;
 pub mod offers;
 mod parallel;

@@ -11,6 +11,7 @@ use skills::catalog::{Entry, Hides, Hiding, Sources};
 use skills::discovery::{SkillRoot, discover_outside, discover_texts};
 use skills::entry_id::{EntryId, ServerName};
 use skills::layout::ids;
+use skills::lint::{Lint, lint};
 use skills::offers::Offers;
 use skills::problem::Problem;
 use skills::search::DigestedServers;
@@ -143,6 +144,12 @@ impl Configured {
             ..Sources::default()
         };
         self.trusted(sources).skills
+    }
+
+    /// What is wrong with the skills as they are now.
+    pub(super) fn lint(&self) -> Lint {
+        let roots = skill_roots(&self.given, &self.config);
+        lint(&roots, self.config.limits, &mounts())
     }
 
     /// Every configured server with what the cache has of it.

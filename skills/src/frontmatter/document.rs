@@ -19,6 +19,12 @@ pub(crate) struct Document {
 }
 
 impl Document {
+    /// The line of the file that the body begins on, counted from 1.
+    pub(crate) fn body_line(&self) -> usize {
+        // The two fences, and the line after them.
+        self.yaml.matches('\n').count() + 3
+    }
+
     /// Splits a SKILL.md; `file` is named in the error.
     ///
     /// # Errors
