@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::needs::lacks_mount;
 use crate::support::shelf::Shelf;
@@ -133,6 +133,7 @@ fn a_server_that_is_not_known_yet_has_its_line_and_its_status() {
         assert!(index.contains(&line), "{line}: {index}");
         assert!(shelf.read("ALL.md").contains(&line), "{line}");
     }
+    assert!(!index.contains("off/"), "{index}");
     let status = |server: &str| shelf.read(&format!("mcp/{server}/STATUS"));
     wait_until("the failed one is known", || {
         status("broken").starts_with("failed")
@@ -172,4 +173,67 @@ fn a_server_that_is_slow_appears_when_it_answers() {
         index.contains("slow/echo — Says it again.")
     });
     assert!(!shelf.read("INDEX.md").contains("not known yet"));
+}
+
+#[test]
+fn a_server_is_switched_off_and_on_while_the_shelf_is_mounted() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = Shelf::with_fake("fake", &[]);
+    shelf.skill("one", "A skill.");
+    shelf.mount();
+    let revision = || -> String {
+        let said = shelf.run(&["changes", "--json"]).succeeds();
+        let said: Value = serde_json::from_str(&said).unwrap();
+        said["revision"].as_str().unwrap().to_owned()
+    };
+    let before = revision();
+    let off = || {
+        let mut off = shelf.fake(&[]);
+        off["disabled"] = true.into();
+        shelf.servers(json!({ "fake": off }));
+    };
+    off();
+    shelf.wait_for_text("INDEX.md", |index| !index.contains("fake"));
+    for file in ["INDEX.md", "ALL.md"] {
+        let text = shelf.read(file);
+        assert!(
+            text.contains("skills/one") && !text.contains("fake"),
+            "{text}"
+        );
+    }
+    for directory in ["mcp", "bin", ".schemas"] {
+        wait_until("its files are gone", || {
+            fs::read_dir(shelf.mounted(directory))
+                .unwrap()
+                .next()
+                .is_none()
+        });
+    }
+    assert!(!shelf.run(&["list"]).succeeds().contains("fake"));
+    shelf.run(&["search", "says it again"]).fails(3);
+    for command in [&["status"][..], &["servers"]] {
+        let said = shelf.run(command).succeeds();
+        let line = said.lines().find(|line| line.contains("fake"));
+        assert!(line.is_some_and(|line| line.contains("disabled")), "{said}");
+    }
+    let refused = shelf.run(&["call", "fake/echo", "--text", "x"]).fails(3);
+    assert!(
+        refused.contains("switched off in the configuration"),
+        "{refused}"
+    );
+    let changes = || shelf.run(&["changes", "--since", &before]).succeeds();
+    assert!(changes().contains("- fake/echo"), "{}", changes());
+
+    // A daemon that starts meanwhile has nothing to add.
+    let later = revision();
+    shelf.unmount();
+    shelf.mount();
+    assert_eq!(revision(), later);
+
+    shelf.servers(json!({ "fake": shelf.fake(&[]) }));
+    shelf.wait_for_text("ALL.md", |all| all.contains("fake/echo"));
+    shelf.call(&["fake/echo", "--text", "x"]);
+    assert!(changes().contains("+ fake/"), "{}", changes());
 }

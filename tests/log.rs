@@ -213,3 +213,96 @@ fn a_file_that_is_kept_open_is_one_open() {
     });
     assert_eq!(opens(&shelf, "README.md").len(), 1);
 }
+
+#[test]
+fn what_is_refused_leaves_one_line_too() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = Shelf::with_fake("fake", &[]);
+    let broken = shelf.fake(&["--exit-at-once", "no key"]);
+    shelf.servers(json!({ "fake": shelf.fake(&[]), "broken": broken }));
+    shelf.mount();
+    let long = format!("fake/{}", "n".repeat(5000));
+    let wrong = "fake/a\u{1b}b";
+    let commands: &[(&[&str], i32, [&str; 3])] = &[
+        (&["call", "broken/any"], 4, ["call", "broken/any", "server"]),
+        (
+            &["call", "broken/any", "--x", "1"],
+            4,
+            ["call", "broken/any", "server"],
+        ),
+        (
+            &["call", "fake/echo", "--zzz=secret", "--text", "secret"],
+            2,
+            ["call", "fake/echo", "arguments"],
+        ),
+        (
+            &["call", "--args", "{", "fake/echo"],
+            2,
+            ["call", "fake/echo", ""],
+        ),
+        (
+            &["call", "fake/none"],
+            3,
+            ["call", "fake/none", "not-found"],
+        ),
+        (
+            &["call", "fake/none", "--x", "1"],
+            3,
+            ["call", "fake/none", "not-found"],
+        ),
+        (
+            &["call", "--format", "xml", "fake/none"],
+            3,
+            ["call", "fake/none", "not-found"],
+        ),
+        (
+            &["call", "mount/mcp/fake/none.md"],
+            3,
+            ["call", "fake/none", "not-found"],
+        ),
+        (&["call", &long], 3, ["call", &long[..1024], "not-found"]),
+        (&["call", wrong], 3, ["call", wrong, "not-found"]),
+        (
+            &["show", "fake/none"],
+            3,
+            ["show", "fake/none", "not-found"],
+        ),
+        (&["show", "broken/any"], 4, ["show", "broken/any", "server"]),
+        (
+            &["search", "--server", "none", "words"],
+            3,
+            ["search", "", "not-found"],
+        ),
+    ];
+    for (arguments, code, _) in commands {
+        shelf.run(arguments).fails(*code);
+    }
+    shelf.unmount();
+    let is_meant = |line: &&Value| line["event"] != "open";
+    let lines = shelf.log(&[]);
+    let lines: Vec<&Value> = lines.iter().filter(is_meant).collect();
+    assert_eq!(lines.len(), commands.len(), "{lines:#?}");
+    for (line, (arguments, _, [event, entry, kind])) in lines.iter().zip(commands) {
+        assert_eq!(line["event"], *event, "{arguments:?}: {line}");
+        assert_eq!(line["entry"].as_str().unwrap_or_default(), *entry, "{line}");
+        assert_eq!(line["ok"], false, "{line}");
+        let said = line["kind"].as_str().unwrap();
+        assert!(
+            if kind.is_empty() {
+                !said.is_empty()
+            } else {
+                said == *kind
+            },
+            "{line}"
+        );
+        assert!(!line.to_string().contains("secret"), "{line}");
+    }
+    assert_eq!(lines[2]["arguments"], json!(["zzz", "text"]));
+    let directory = shelf.path("state/toolshelf/log");
+    for file in fs::read_dir(directory).unwrap() {
+        let text = fs::read_to_string(file.unwrap().path()).unwrap();
+        assert!(!text.contains('\u{1b}'), "{text}");
+    }
+}

@@ -148,3 +148,63 @@ fn a_bind_of_a_part_still_leads_to_the_daemon() {
         "{shown}"
     );
 }
+
+#[test]
+fn a_mount_that_fails_leaves_no_directory_that_it_made() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = Shelf::new();
+    shelf.write("broken.json", "{");
+    shelf.write("there/kept", "");
+    let mount = |place: &str| {
+        let place = shelf.path(place);
+        let place = place.to_str().unwrap();
+        shelf
+            .run(&["mount", place, "--config", "broken.json"])
+            .fails(2);
+    };
+    mount("new/below/mount");
+    assert!(!shelf.path("new").exists());
+    mount("there/new");
+    assert!(shelf.path("there/kept").exists() && !shelf.path("there/new").exists());
+    // One that was there is not its own.
+    mount("mount");
+    assert!(shelf.path("mount").exists());
+}
+
+#[test]
+fn a_mount_that_would_hide_its_own_configuration_is_refused() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = Shelf::new();
+    shelf.write("mount/mcp.json", "{}");
+    let mount = |directory: &str| {
+        let arguments = [
+            "mount",
+            directory,
+            "--nonempty",
+            "--config",
+            "mount/mcp.json",
+        ];
+        shelf.run(&arguments)
+    };
+    for directory in ["mount", "."] {
+        let refused = mount(directory).fails(2);
+        assert!(
+            refused.contains("lies in the place of the shelf"),
+            "{refused}"
+        );
+    }
+    assert_eq!(mounts_below(shelf.root()).len(), 0);
+    mount("mount/below").succeeds();
+    shelf.run(&["unmount", "mount/below"]).succeeds();
+    // A mirror hides nothing.
+    let mirror = ["mirror", "mount", "--once", "--config", "mount/mcp.json"];
+    shelf.run(&mirror).succeeds();
+    assert_eq!(
+        fs::read_to_string(shelf.path("mount/mcp.json")).unwrap(),
+        "{}"
+    );
+}

@@ -1,7 +1,7 @@
 //! Without the rights of root, and without FUSE.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::process::Command;
 
 use crate::support::needs::{lacking, lacks_mount, lacks_program, lacks_root};
@@ -188,4 +188,87 @@ fn another_user_reads_the_mount_only_where_that_was_allowed() {
     shelf.unmount();
     shelf.mount_with(&["--allow-other"]).succeeds();
     assert!(read().succeeds().contains("skills/one"));
+}
+
+#[test]
+fn what_a_skill_keeps_from_others_its_mount_keeps_from_them() {
+    if lacks_users() {
+        return;
+    }
+    let shelf = Shelf::new();
+    shelf.skill("closed", "A skill.");
+    shelf.skill("open", "A skill.");
+    for (path, mode) in [
+        ("skills/open/private/theirs", 0o600),
+        ("skills/open/private/root's", 0o600),
+        ("skills/open/late", 0o644),
+        ("skills/closed/dir/all's", 0o644),
+    ] {
+        let path = shelf.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "the bytes\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let group = USER - 1;
+    chown(
+        shelf.path("skills/open/private/theirs"),
+        Some(USER),
+        Some(group),
+    )
+    .unwrap();
+    let close = |path: &str, mode| {
+        fs::set_permissions(shelf.path(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    close("skills/closed/dir", 0o700);
+    close("", 0o755);
+    let read = |path: &str| {
+        let user = USER.to_string();
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", &user, "--regid", &user, "--clear-groups", "cat"]);
+        Finished::of(command.arg(shelf.path(path)))
+    };
+    let owner = |path: &str| {
+        let metadata = fs::metadata(shelf.mounted(path)).unwrap();
+        (metadata.uid(), metadata.gid(), metadata.mode() & 0o7777)
+    };
+
+    shelf.mount_with(&["--allow-other"]).succeeds();
+    for (path, is_allowed) in [
+        ("skills/closed/SKILL.md", true),
+        ("skills/closed/dir/all's", false),
+        ("skills/open/private/theirs", true),
+        ("skills/open/private/root's", false),
+        ("skills/open/late", true),
+    ] {
+        for place in [path.to_owned(), format!("mount/{path}")] {
+            let read = read(&place);
+            assert_eq!(
+                read.stdout == "the bytes\n" || read.stdout.contains("A skill."),
+                is_allowed,
+                "{place}: {}",
+                read.stderr
+            );
+        }
+    }
+    assert_eq!(owner("skills/closed/dir"), (0, 0, 0o700));
+    assert_eq!(owner("skills/open/private/theirs"), (USER, group, 0o400));
+    assert_eq!(owner("mcp"), (0, 0, 0o755));
+
+    // While it is mounted, too.
+    chown(shelf.path("skills/open/late"), Some(USER), Some(USER)).unwrap();
+    close("skills/closed", 0o750);
+    wait_until("the new owner", || owner("skills/open/late").0 == USER);
+    wait_until("the closed skill", || {
+        read("mount/skills/closed/SKILL.md").code != 0
+    });
+    close("skills/closed/dir", 0o755);
+    close("skills/closed", 0o755);
+    wait_until("the opened skill", || {
+        read("mount/skills/closed/dir/all's").code == 0
+    });
+    shelf.unmount();
+
+    // Where nobody else gets in, what its user can read is his to read.
+    shelf.mount();
+    assert_eq!(owner("skills/open/private/theirs"), (0, 0, 0o400));
 }

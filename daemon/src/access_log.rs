@@ -67,15 +67,17 @@ pub enum Event {
     },
     /// `shelf show`.
     Show {
-        /// The entry.
+        /// The entry, as it was asked for where there is none.
         entry: EntryId,
+        /// Whether there is one, else the kind of the problem.
+        outcome: Result<(), ProblemKind>,
     },
     /// `shelf search`, or an open in `search/`.
     Search {
         /// The words.
         words: String,
-        /// How many entries matched.
-        matches: usize,
+        /// How many entries matched, else the kind of the problem.
+        matches: Result<usize, ProblemKind>,
     },
     /// A definition was handed out to a session.
     Load {
@@ -95,7 +97,7 @@ pub enum Event {
     },
     /// `shelf call`.
     Call {
-        /// The tool.
+        /// The tool; what was asked for where there is none.
         entry: EntryId,
         /// The arguments; their values are written only when configured.
         arguments: serde_json::Map<String, Value>,
@@ -105,6 +107,15 @@ pub enum Event {
         duration_ms: u64,
         /// The size of the result's JSON in bytes.
         result_bytes: u64,
+    },
+    /// `shelf call`, where the command refused what it was given: nothing was sent.
+    Refused {
+        /// The tool; what was asked for where there is none.
+        entry: EntryId,
+        /// The names of the arguments, as they were given.
+        arguments: Vec<String>,
+        /// The kind of the problem.
+        kind: ProblemKind,
     },
     /// `shelf read`.
     Read {

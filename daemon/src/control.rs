@@ -35,11 +35,10 @@ use tokio_util::sync::CancellationToken;
 use crate::access_log::{AccessLog, Event};
 use crate::caller::Callers;
 use crate::catalog::{Snapshots, Updates};
-use crate::config::START_TIMEOUT;
 use crate::gate::Gate;
 use crate::journal;
 use crate::pins::Pins;
-use crate::protocol::{About, ErrorObject, Nothing, method};
+use crate::protocol::{About, ErrorObject, Nothing, Refused, method};
 use crate::searching::Searcher;
 use crate::servers::Servers;
 
@@ -184,13 +183,17 @@ impl connection::Service for Context {
             method::DESCRIBE => {
                 let asked: crate::protocol::Describe = parameters(&request)?;
                 let limit = Duration::from_millis(asked.wait_ms);
-                let snapshot = self.when_known(&asked.entry, limit, &request).await?;
-                let description = methods::describe(&snapshot, &asked.entry)?;
+                let known = self.when_known(&asked.entry, limit, &request).await;
+                let described = known.and_then(|known| methods::describe(&known, &asked.entry));
                 if asked.shown {
-                    let entry = description.id.clone();
-                    self.log.record(request.caller, Event::Show { entry }).await;
+                    let (entry, outcome) = match &described {
+                        Ok(description) => (description.id.clone(), Ok(())),
+                        Err(problem) => (methods::id_as_asked(&asked.entry), Err(problem.kind)),
+                    };
+                    let event = Event::Show { entry, outcome };
+                    self.log.record(request.caller, event).await;
                 }
-                answer(&description)
+                answer(&described?)
             }
             method::SEARCH => {
                 let asked = parameters(&request)?;
@@ -213,18 +216,24 @@ impl connection::Service for Context {
                 answer(&snapshot.overview_in_bytes(asked.max_bytes))
             }
             method::CALL => {
-                let mut asked: crate::protocol::Call = parameters(&request)?;
-                let started = Instant::now();
-                let limit = asked
-                    .timeout_ms
-                    .map_or(START_TIMEOUT, Duration::from_millis);
-                let known = self.when_known(&asked.entry, limit, &request).await?;
-                if !Arc::ptr_eq(&known, &snapshot) {
-                    // One limit for both waits, since the client waits no longer than that.
-                    let waited = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-                    asked.timeout_ms = asked.timeout_ms.map(|limit| limit.saturating_sub(waited));
-                }
-                answer(&call::call(&self, &known, asked, request).await?)
+                let mut asked = parameters(&request)?;
+                let found = call::find(&self, &mut asked, &request).await;
+                answer(&call::call(&self, found, asked, request).await?)
+            }
+            method::REFUSED => {
+                let Refused {
+                    entry,
+                    arguments,
+                    kind,
+                } = parameters(&request)?;
+                let found = methods::find(&snapshot, &entry);
+                let event = Event::Refused {
+                    entry: found.map_or_else(|_| methods::id_as_asked(&entry), |(id, _)| id),
+                    arguments,
+                    kind,
+                };
+                self.log.record(request.caller, event).await;
+                answer(&Nothing {})
             }
             method::READ => answer(&offers::read(&self, parameters(&request)?, request).await?),
             method::PROMPT => answer(&offers::prompt(&self, parameters(&request)?, request).await?),

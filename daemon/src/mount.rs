@@ -73,10 +73,10 @@ pub trait Observer: Send + Sync + 'static {
     /// Identifies who opens, before the reply, while the caller waits.
     fn identify(&self, thread: u32, uid: u32) -> Caller;
 
-    /// A file was opened; called after the reply, must not block.
+    /// A file was opened; called before the reply, while the caller waits, so must not block.
     fn opened(&self, caller: Caller, path: PathBuf, entry: Option<EntryId>);
 
-    /// An answer in `search/` was opened, with how many entries matched; called after the reply, must not block. It is not
+    /// An answer in `search/` was opened, with how many entries matched; called before the reply, must not block. It is not
     /// told as an open besides.
     fn searched(&self, caller: Caller, words: &str, matches: usize);
 
@@ -126,7 +126,12 @@ impl Mount {
             mount.end.reach();
             broke_off(mount_point, &error)
         };
-        mount.serve(connection, shelf).map_err(failed)?;
+        let attributes = Attributes {
+            uid: geteuid().as_raw(),
+            gid: getegid().as_raw(),
+            real_owners: options.allow_other,
+        };
+        mount.serve(connection, shelf, attributes).map_err(failed)?;
         // The kernel has no permissions of the root until it is first asked for them, and throws the answer away when a
         // notification crosses it: a user who reads just then would be refused. So it is asked before anything is published.
         fs::metadata(&resolved).map_err(failed)?;
@@ -134,11 +139,12 @@ impl Mount {
     }
 
     /// Starts the threads: those that answer, and the one that notifies.
-    fn serve(&self, connection: OwnedFd, shelf: Arc<Shelf>) -> io::Result<()> {
-        let attributes = Attributes {
-            uid: geteuid().as_raw(),
-            gid: getegid().as_raw(),
-        };
+    fn serve(
+        &self,
+        connection: OwnedFd,
+        shelf: Arc<Shelf>,
+        attributes: Attributes,
+    ) -> io::Result<()> {
         let pool = Pool::start("shelf-disk", DISK_THREADS)?;
         let filesystem = ShelfFilesystem::new(shelf.clone(), attributes, pool);
         let mut config = Config::default();

@@ -20,7 +20,7 @@ pub use skills::search::{Answer, Case, Evaluation};
 pub use approvals::{
     Always, Approval, ApprovalState, Approvals, Approve, Confirmed, Decided, Deny, ShownArgument,
 };
-pub use calls::{Call, CallReply, Elicitation};
+pub use calls::{Call, CallReply, Elicitation, Refused};
 pub use changes::{Change, ChangeKind, ChangeList, ChangedKind, Changes, Net, Revision};
 pub use entries::{
     Describe, Description, Evaluate, ListFilter, ListedEntry, Listing, Load, Loaded, Overview,
@@ -64,6 +64,8 @@ pub mod method {
     pub const TRUST: &str = "trust";
     /// [`Call`](super::Call) → [`CallReply`](super::CallReply).
     pub const CALL: &str = "call";
+    /// Tells of a call that was refused before it was made.
+    pub const REFUSED: &str = "refused";
     /// [`Read`](super::Read) → [`CallReply`](super::CallReply).
     pub const READ: &str = "read";
     /// [`GetPrompt`](super::GetPrompt) → [`CallReply`](super::CallReply).

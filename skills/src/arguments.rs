@@ -41,6 +41,11 @@ use crate::entry_id::EntryId;
 use crate::problem::{Problem, ProblemKind};
 use crate::tool::Tool;
 
+/// Whether a call can send a value of JSON as it is written: no number of it has more digits than arrive.
+pub(crate) fn is_sendable(json: &str) -> bool {
+    json::is_exact(json)
+}
+
 /// Reads the flags after the id by the tool's schema: a string stays a string even when it looks like a number.
 ///
 /// `--name value`, `--name=value`, for a boolean also `--name` and `--no-name`, for a member of an object `--name.member value`. `read` is

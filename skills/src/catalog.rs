@@ -171,10 +171,9 @@ impl Snapshot {
         self.layout.is_counted()
     }
 
-    /// The file name under which a server's directory stands in `mcp/` and `.schemas/`.
+    /// The file name under which a server's directory stands in `mcp/` and `.schemas/`, or would if it were not switched off.
     pub fn server_file_name(&self, server: &ServerName) -> Option<String> {
-        let placed = self.layout.servers().get(server)?;
-        Some(placed.content.file_name.clone())
+        self.layout.server_file_name(server).cloned()
     }
 
     /// How many tools of a server are on the shelf; `None` while they are not known.

@@ -21,6 +21,7 @@ use crate::entry_id::{EntryId, ServerName};
 use crate::index::{self, Group, Kind, Line, TokenCounter};
 use crate::names::Taken;
 use crate::problem::{Problem, ProblemKind};
+use crate::server::Phase;
 use crate::tree::{Directory, FileName, Node};
 
 use given::Given;
@@ -33,6 +34,8 @@ use stamp::Stamp;
 #[derive(Debug)]
 pub(crate) struct Layout {
     servers: BTreeMap<ServerName, Arc<PlacedServer>>,
+    /// The servers that are switched off, which have no place, and the names that are theirs all the same.
+    switched_off: BTreeMap<ServerName, String>,
     /// In order of id.
     skills: Vec<Arc<PlacedSkill>>,
     /// In order of their prefix.
@@ -68,10 +71,10 @@ impl Layout {
         };
         let stamp = &mut Stamp::new(previous.map(|layout| &layout.root), first_seen);
         let mut problems = Vec::new();
-        let servers = place_servers(previous, sources, stamp, given, &mut problems);
+        let (servers, switched_off) = place_servers(previous, sources, stamp, given, &mut problems);
         let before = previous.map_or(&[][..], |layout| &layout.skills);
         let skills = skills::place(before, &sources.skills, &mut problems, given);
-        problems.extend(unknown_entries(sources, &servers, &skills));
+        problems.extend(unknown_entries(sources, &servers, &switched_off, &skills));
         let skill_lines = skills::lines(&skills, given);
         let of_skills = skills::groups(previous, &skills, &skill_lines, given);
         let of_servers = servers.values().map(|server| &server.content);
@@ -105,6 +108,7 @@ impl Layout {
         Self {
             root: stamp.root(root),
             servers,
+            switched_off,
             skills,
             groups,
             options,
@@ -132,9 +136,16 @@ impl Layout {
         &self.problems
     }
 
-    /// The servers by their configured name.
+    /// The servers by their configured name, without those that are switched off.
     pub(crate) fn servers(&self) -> &BTreeMap<ServerName, Arc<PlacedServer>> {
         &self.servers
+    }
+
+    /// The name of a server's directories, which it has also while it is switched off.
+    pub(crate) fn server_file_name(&self, server: &ServerName) -> Option<&String> {
+        let placed = self.servers.get(server);
+        let placed = placed.map(|placed| &placed.content.file_name);
+        placed.or_else(|| self.switched_off.get(server))
     }
 
     /// The skills in order of id.
@@ -153,17 +164,27 @@ impl Layout {
     }
 }
 
+/// The servers, placed, and those that are switched off.
 fn place_servers(
     previous: Option<&Layout>,
     sources: &Sources,
     stamp: &mut Stamp<'_>,
     given: &Given<'_>,
     problems: &mut Vec<Problem>,
-) -> BTreeMap<ServerName, Arc<PlacedServer>> {
+) -> (
+    BTreeMap<ServerName, Arc<PlacedServer>>,
+    BTreeMap<ServerName, String>,
+) {
     let names: Vec<&ServerName> = sources.servers.keys().collect();
     let allotted = ids::allot_servers(&names);
     let mut placed = BTreeMap::new();
+    let mut switched_off = BTreeMap::new();
     for ((name, (server, state)), allotted) in sources.servers.iter().zip(allotted) {
+        // It keeps its name all the same: that of another must not depend on what is switched off.
+        if state.phase == Phase::Disabled {
+            switched_off.insert(name.clone(), allotted.file_name);
+            continue;
+        }
         if let Some(taken) = allotted.taken {
             let winner = match taken {
                 Taken::ByLayout => format!("the directory `{}` of the mount", name.as_str()),
@@ -184,7 +205,7 @@ fn place_servers(
         problems.extend_from_slice(&server.content.problems);
         placed.insert(name.clone(), server);
     }
-    placed
+    (placed, switched_off)
 }
 
 /// The entries that the user put under headings of their own, a group for each heading and kind.
@@ -220,6 +241,7 @@ fn headed(
 fn unknown_entries(
     sources: &Sources,
     servers: &BTreeMap<ServerName, Arc<PlacedServer>>,
+    switched_off: &BTreeMap<ServerName, String>,
     skills: &[Arc<PlacedSkill>],
 ) -> Vec<Problem> {
     let exists = |id: &EntryId| {
@@ -230,7 +252,8 @@ fn unknown_entries(
         let server = servers
             .values()
             .find(|server| server.content.file_name == first);
-        server.is_some_and(|server| {
+        let is_off = || switched_off.values().any(|file_name| file_name == first);
+        server.map_or_else(is_off, |server| {
             let content = &server.content;
             content.server.definitions.is_none()
                 || content.hidden.contains(id)

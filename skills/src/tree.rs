@@ -32,6 +32,19 @@ pub struct Directory {
     children: Vec<(FileName, Node)>,
     /// When this set of children was first seen.
     pub modified: SystemTime,
+    /// The permission bits of a skill's directory, for example `0o755`; `None` for a directory that was rendered.
+    pub mode: Option<u32>,
+    /// Whose a skill's directory is; `None` for the daemon's own.
+    pub owner: Option<Owner>,
+}
+
+/// Whose a file or a directory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The user.
+    pub uid: u32,
+    /// The group.
+    pub gid: u32,
 }
 
 /// A regular file.
@@ -93,6 +106,8 @@ pub struct SourceStat {
     pub modified_ns: i128,
     /// Change time, nanoseconds since the epoch.
     pub changed_ns: i128,
+    /// Whose it is.
+    pub owner: Owner,
 }
 
 /// Files of skills up to this many bytes are held in memory once they were opened.
@@ -109,16 +124,32 @@ impl SourceStat {
             size: metadata.size(),
             modified_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
             changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+            owner: Owner::of(metadata),
+        }
+    }
+}
+
+impl Owner {
+    /// What a file's or a directory's metadata say.
+    pub fn of(metadata: &Metadata) -> Self {
+        Self {
+            uid: metadata.uid(),
+            gid: metadata.gid(),
         }
     }
 }
 
 impl Directory {
-    /// Makes a directory; of two children with one name the first stays.
+    /// Makes a directory as one is rendered; of two children with one name the first stays.
     pub fn new(mut children: Vec<(FileName, Node)>, modified: SystemTime) -> Self {
         children.sort_by(|a, b| a.0.cmp(&b.0));
         children.dedup_by(|later, first| later.0 == first.0);
-        Self { children, modified }
+        Self {
+            children,
+            modified,
+            mode: None,
+            owner: None,
+        }
     }
 
     /// The child of this name.
@@ -169,6 +200,15 @@ impl File {
         }
     }
 
+    /// Whose it is: of a skill's file, whoever owns the source; `None` for what was rendered, which is the daemon's own.
+    pub fn owner(&self) -> Option<Owner> {
+        let source = match &self.content {
+            Content::Bytes(_) => self.origin.as_ref()?,
+            Content::Source(source) => source,
+        };
+        Some(source.stat.owner)
+    }
+
     /// Whether it was rendered to be run, as only the files of `bin/` are: to run it is to call its entry, while its bytes
     /// tell nothing of that.
     pub fn is_program(&self) -> bool {
@@ -179,6 +219,7 @@ impl File {
     /// Whether the two are the same version of a file, so that it may keep its inode number.
     pub fn same_version(&self, other: &Self) -> bool {
         self.mode == other.mode
+            && self.owner() == other.owner()
             && self.modified == other.modified
             && self.volatile == other.volatile
             && match (&self.content, &other.content) {

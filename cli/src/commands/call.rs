@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use daemon::client::{ANSWER, Client, Question};
 use daemon::config::START_TIMEOUT;
-use daemon::protocol::{Call, Describe, Description};
+use daemon::protocol::{Call, Describe, Description, Refused};
 use serde_json::{Map, Value};
 use skills::arguments::{Read, merge, parse_flags};
 use skills::problem::{Problem, ProblemKind};
@@ -176,8 +176,8 @@ fn perform(
     };
     let started = Instant::now();
     let given = match &arguments.args {
-        Some(text) => Some(input::read(text, arguments.timeout)?),
-        None => None,
+        Some(text) => input::read(text, arguments.timeout),
+        None => Ok(Map::new()),
     };
     let reading = milliseconds(started.elapsed());
     let limit = Limit::chosen(arguments.max_output, environment, results(environment))?;
@@ -185,6 +185,17 @@ fn perform(
     let interrupt = interrupt::catch()?;
     let (which, path) = (&arguments.which, target.path.as_deref());
     let patience = arguments.timeout.map_or(ANSWER, |limit| limit.min(ANSWER));
+    let refusal = Refusal {
+        entry: &target.entry,
+        flags: &flags,
+    };
+    let given = given.map_err(|problem| {
+        // Nothing is started for what can't be sent.
+        match which.connect_within(environment, path, patience) {
+            Ok(mut client) => refusal.told(problem, &mut client),
+            Err(_) => problem,
+        }
+    })?;
     let client = on_demand::connect(which, environment, path, patience, &interrupt, ui)?;
     let client = connected.insert(client);
     let left = arguments
@@ -192,8 +203,8 @@ fn perform(
         .map(|limit| milliseconds(limit).saturating_sub(reading));
 
     let mut sources = Sources::new(arguments.timeout, taken);
-    let from_flags = if flags.is_empty() {
-        Map::new()
+    let values = if flags.is_empty() {
+        Ok(Flags::Values(given))
     } else {
         let describe = |shown| {
             let asked = Describe {
@@ -203,12 +214,12 @@ fn perform(
             };
             client.describe_when_known(&asked, Some(&interrupt))
         };
-        match read_flags(describe, &flags, &mut |origin| sources.read(origin))? {
-            Flags::Help(definition) => return Ok(ui.text(&definition)?),
-            Flags::Values(values) => values,
-        }
+        read_flags(describe, &flags, given, &mut |origin| sources.read(origin))
     };
-    let values = merge(given.unwrap_or_default(), from_flags)?;
+    let values = match values.map_err(|problem| refusal.told(problem, client))? {
+        Flags::Help(definition) => return Ok(ui.text(&definition)?),
+        Flags::Values(values) => values,
+    };
 
     let call = Call {
         entry: target.entry,
@@ -282,6 +293,29 @@ pub(super) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// What is told of a call that is not made.
+struct Refusal<'a> {
+    entry: &'a str,
+    flags: &'a [String],
+}
+
+impl Refusal<'_> {
+    /// Tells the daemon why the call is not made, as far as it listens, for its log to have a line of each call.
+    fn told(&self, problem: Problem, client: &mut Client) -> Problem {
+        let is_gone = matches!(problem.kind, ProblemKind::Daemon | ProblemKind::Interrupted);
+        if !is_gone {
+            let names = self.flags.iter().filter_map(|flag| flag.strip_prefix("--"));
+            let names = names.map(|flag| flag.split_once('=').map_or(flag, |(name, _)| name));
+            let _ = client.refused(&Refused {
+                entry: self.entry.to_owned(),
+                arguments: names.map(str::to_owned).collect(),
+                kind: problem.kind,
+            });
+        }
+        problem
+    }
+}
+
 /// What the words after the id ask for.
 enum Flags {
     /// The tool's definition, and no call.
@@ -290,10 +324,12 @@ enum Flags {
     Values(Map<String, Value>),
 }
 
-/// Reads the words after the id by the tool's schema; `describe` takes whether somebody reads the answer.
+/// Reads the words after the id by the tool's schema, and lays them over the arguments that were given as JSON; `describe` takes
+/// whether somebody reads the answer.
 fn read_flags(
     mut describe: impl FnMut(bool) -> Result<Description, Problem>,
     flags: &[String],
+    given: Map<String, Value>,
     read: &mut Read<'_>,
 ) -> Result<Flags, Problem> {
     let asks_for_help = flags.iter().any(|flag| flag == "--help");
@@ -303,13 +339,13 @@ fn read_flags(
         // Asked for again, because now somebody reads it, which the log should know.
         return describe(true).map(|Description { text, .. }| Flags::Help(text));
     }
-    parse_flags(&tool, &description.id, flags, read)
-        .map(Flags::Values)
-        .map_err(|problem| match input::misplaced(&tool, flags) {
-            Some(ours) if problem.kind == ProblemKind::Arguments => problem.hint(format!(
-                "--{ours} is an option of shelf: put it before the id, shelf call --{ours} … {}",
-                description.id
-            )),
-            _ => problem,
-        })
+    let values = parse_flags(&tool, &description.id, flags, read);
+    let values = values.map_err(|problem| match input::misplaced(&tool, flags) {
+        Some(ours) if problem.kind == ProblemKind::Arguments => problem.hint(format!(
+            "--{ours} is an option of shelf: put it before the id, shelf call --{ours} … {}",
+            description.id
+        )),
+        _ => problem,
+    })?;
+    merge(given, values).map(Flags::Values)
 }

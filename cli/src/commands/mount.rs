@@ -1,5 +1,6 @@
 //! `shelf mount`.
 
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -52,7 +53,20 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
         Some(directory) => absolute(directory)?,
         None => environment.default_mount_point()?,
     };
-    make_directory(&mount_point)?;
+    let made = Made::directory(&mount_point)?;
+    let result = mount(arguments, mount_point, environment, ui);
+    if result.is_err() {
+        made.remove();
+    }
+    result
+}
+
+fn mount(
+    arguments: &Arguments,
+    mount_point: PathBuf,
+    environment: &Environment,
+    ui: &Ui,
+) -> CommandResult {
     let output = Output::Mount {
         mount_point,
         allow_other: arguments.allow_other,
@@ -68,20 +82,43 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     start(options, place, arguments.json, ui)
 }
 
-/// Makes a directory that is missing. Anything else about it is for the mount to judge: only it can tell a stale mount.
-fn make_directory(path: &Path) -> Result<(), Problem> {
-    if mount_table::containing(path).is_some() {
-        // To look would mean to wait for a daemon that may hang.
-        return Ok(());
+/// The directories that were made for a mount point, each after those in it.
+#[derive(Default)]
+struct Made(Vec<PathBuf>);
+
+impl Made {
+    /// Makes a directory that is missing, with those above it. Anything else about it is for the mount to judge: only it can tell a
+    /// stale mount.
+    fn directory(path: &Path) -> Result<Self, Problem> {
+        let mut made = Self::default();
+        if mount_table::containing(path).is_some() {
+            // To look would mean to wait for a daemon that may hang.
+            return Ok(made);
+        }
+        let is_missing = |path: &&Path| {
+            let found = path.symlink_metadata();
+            found.is_err_and(|e| e.kind() == ErrorKind::NotFound)
+        };
+        let missing: Vec<_> = path.ancestors().take_while(is_missing).collect();
+        for directory in missing.into_iter().rev() {
+            match fs::create_dir(directory) {
+                Ok(()) => made.0.insert(0, directory.to_owned()),
+                // Somebody else's, by now.
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+                Err(e) => {
+                    made.remove();
+                    let message = format!("the mount point can't be made: {e}");
+                    return Err(Problem::new(ProblemKind::Mount, message).at_file(path, None));
+                }
+            }
+        }
+        Ok(made)
     }
-    match path.symlink_metadata() {
-        Err(e) if e.kind() == ErrorKind::NotFound => std::fs::create_dir_all(path).map_err(|e| {
-            Problem::new(
-                ProblemKind::Mount,
-                format!("the mount point can't be made: {e}"),
-            )
-            .at_file(path, None)
-        }),
-        _ => Ok(()),
+
+    /// Removes them again, as far as they are empty.
+    fn remove(self) {
+        for directory in self.0 {
+            let _ = fs::remove_dir(directory);
+        }
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::ser::{CompactFormatter, Formatter};
 use serde_json::{Map, Value};
 use skills::entry_id::EntryId;
+use skills::problem::ProblemKind;
 
 use super::{Ended, Event, LogOptions, Queries, Verdict};
 use crate::caller::Caller;
@@ -108,10 +109,10 @@ pub struct Record {
     /// A call's arguments with their values, only when configured, and absent when they are larger than 64 KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<Map<String, Value>>,
-    /// Whether the call worked.
+    /// Whether a call worked; `false` for a `show` or a `search` that did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// The kind of the problem of a call that failed, or how far an approval goes (`once`, `always`); a text, so that one of a later
+    /// The kind of the problem of what failed, or how far an approval goes (`once`, `always`); a text, so that one of a later
     /// version can be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
@@ -153,9 +154,12 @@ impl Record {
                 record.path = Some(path);
                 record.entry = entry;
             }
-            Event::Show { entry } => {
+            Event::Show { entry, outcome } => {
                 record.event = EventName::Show;
-                record.entry = Some(entry);
+                record.entry = Some(bounded(entry));
+                if let Err(kind) = outcome {
+                    record.fail(kind);
+                }
             }
             Event::Load {
                 entry,
@@ -179,7 +183,10 @@ impl Record {
             }
             Event::Search { words, matches } => {
                 record.event = EventName::Search;
-                record.matches = Some(matches);
+                match matches {
+                    Ok(matches) => record.matches = Some(matches),
+                    Err(kind) => record.fail(kind),
+                }
                 match options.queries {
                     Queries::Full => record.query = Some(cut(&words)),
                     Queries::Hash => record.query_hash = Some(hash(&words)),
@@ -194,13 +201,24 @@ impl Record {
                 result_bytes,
             } => {
                 record.event = EventName::Call;
-                record.entry = Some(entry);
+                record.entry = Some(bounded(entry));
                 record.end(Ended {
                     outcome,
                     duration_ms,
                     result_bytes,
                 });
                 record.hold(arguments, options);
+            }
+            Event::Refused {
+                entry,
+                arguments,
+                kind,
+            } => {
+                record.event = EventName::Call;
+                record.entry = Some(bounded(entry));
+                record.fail(kind);
+                let names = arguments.iter().take(NAMES);
+                record.arguments = Some(names.map(|name| cut(name)).collect());
             }
             Event::Read { entry, uri, ended } => {
                 record.event = EventName::Read;
@@ -226,13 +244,19 @@ impl Record {
 
     /// Says how it ended.
     fn end(&mut self, ended: Ended) {
-        self.ok = Some(ended.outcome.is_ok());
-        self.kind = ended.outcome.err().and_then(|kind| {
-            let word = serde_json::to_value(kind).ok()?;
-            word.as_str().map(str::to_owned)
-        });
+        match ended.outcome {
+            Ok(()) => self.ok = Some(true),
+            Err(kind) => self.fail(kind),
+        }
         self.duration_ms = Some(ended.duration_ms);
         self.result_bytes = Some(ended.result_bytes);
+    }
+
+    /// Says that it failed.
+    fn fail(&mut self, kind: ProblemKind) {
+        self.ok = Some(false);
+        let word = serde_json::to_value(kind).ok();
+        self.kind = word.and_then(|word| word.as_str().map(str::to_owned));
     }
 
     /// Says with which arguments, as far as that is to be logged.
@@ -272,6 +296,14 @@ impl Record {
 
 fn milliseconds<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{time:.3}"))
+}
+
+/// An entry that there need not be, and whose name may be anything then.
+fn bounded(entry: EntryId) -> EntryId {
+    match entry.as_str().chars().nth(TEXT) {
+        None => entry,
+        Some(_) => EntryId(cut(entry.as_str()).into()),
+    }
 }
 
 fn cut(text: &str) -> String {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
-use skills::catalog::{Entry, Snapshot};
+use skills::catalog::Entry;
 use skills::entry_id::EntryId;
 use skills::problem::{Problem, ProblemKind};
 use skills::server::Server;
@@ -15,6 +15,7 @@ use super::connection::Request;
 use super::elicitation::{Inquiries, with_unanswered};
 use super::{Context, methods};
 use crate::access_log::Event;
+use crate::config::START_TIMEOUT;
 use crate::gate;
 use crate::gate::rule::Target;
 use crate::protocol::{Call, CallReply, Progress};
@@ -23,18 +24,22 @@ use crate::servers::{Asked, CallOptions, CallResult};
 #[cfg(test)]
 pub(super) mod tests;
 
-/// Calls a tool. Logged whether it works or not; only what is no entry at all is not a call.
+/// Calls what was found, if it is a tool. Logged whether it works or not, and also where nothing was found.
 pub(super) async fn call(
     context: &Context,
-    snapshot: &Snapshot,
+    found: Result<(EntryId, Entry), Problem>,
     mut asked: Call,
     request: Request,
 ) -> Result<CallReply, Problem> {
-    let (id, entry) = methods::find(snapshot, &asked.entry)?;
     let started = Instant::now();
-    let outcome = attempt(context, &id, entry, &mut asked, &request)
-        .await
-        .map_err(|problem| if_ended(context, problem));
+    let (id, outcome) = match found {
+        Ok((id, entry)) => {
+            let outcome = attempt(context, &id, entry, &mut asked, &request).await;
+            (id, outcome)
+        }
+        Err(problem) => (methods::id_as_asked(&asked.entry), Err(problem)),
+    };
+    let outcome = outcome.map_err(|problem| if_ended(context, problem));
 
     let (logged, result_bytes) = match &outcome {
         Ok(Answered { result, .. }) if result.is_error => {
@@ -77,6 +82,25 @@ pub(super) async fn call(
         unanswered,
         state_lost: result.state_lost,
     })
+}
+
+/// The entry, once its server has said its tools. There is one limit for that wait and the call, since the client waits no longer than
+/// that.
+pub(super) async fn find(
+    context: &Context,
+    asked: &mut Call,
+    request: &Request,
+) -> Result<(EntryId, Entry), Problem> {
+    let started = Instant::now();
+    let limit = asked.timeout_ms;
+    let limit = limit.map_or(START_TIMEOUT, Duration::from_millis);
+    let before = context.snapshots.current();
+    let known = context.when_known(&asked.entry, limit, request).await?;
+    if !Arc::ptr_eq(&known, &before) {
+        let waited = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        asked.timeout_ms = asked.timeout_ms.map(|limit| limit.saturating_sub(waited));
+    }
+    methods::find(&known, &asked.entry)
 }
 
 /// What a call gave, and how its arguments were made ready.

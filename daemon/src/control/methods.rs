@@ -221,6 +221,11 @@ pub(super) fn find(snapshot: &Snapshot, id_or_path: &str) -> Result<(EntryId, En
     found.map_err(|problem| explained(problem, snapshot, id_or_path))
 }
 
+/// What was asked for, for the log, where there is no such entry.
+pub(super) fn id_as_asked(id_or_path: &str) -> EntryId {
+    EntryId(id_in_path(id_or_path).into())
+}
+
 /// Why an entry was not found: its server may not have said its tools.
 pub(crate) fn explained(problem: Problem, shown: &dyn Shown, id_or_path: &str) -> Problem {
     unknown_server(shown, id_or_path).map_or(problem, |(server, state)| not_known(server, state))

@@ -24,17 +24,22 @@ mod tests;
 const MOST: usize = 1_000;
 
 impl Context {
-    /// Answers a search once the servers that it is about are known, and logs it.
+    /// Answers a search once the servers that it is about are known, and logs it whether it works or not.
     pub(super) async fn search(&self, asked: Search, request: &Request) -> Result<Answer, Problem> {
-        let limit = Duration::from_millis(asked.wait_ms);
-        self.when_searchable(&asked, limit, request).await?;
         let words = asked.words.clone();
-        let ranking = move |built: &Built| search(&built.index, &*built.snapshot, &asked);
-        let answer = self.rank(ranking).await??;
-        let matches = matched(&answer);
+        let answer = self.searched(asked, request).await;
+        let matches = answer.as_ref().map(matched);
+        let matches = matches.map_err(|problem| problem.kind);
         let event = Event::Search { words, matches };
         self.log.record(request.caller.clone(), event).await;
-        Ok(answer)
+        answer
+    }
+
+    async fn searched(&self, asked: Search, request: &Request) -> Result<Answer, Problem> {
+        let limit = Duration::from_millis(asked.wait_ms);
+        self.when_searchable(&asked, limit, request).await?;
+        let ranking = move |built: &Built| search(&built.index, &*built.snapshot, &asked);
+        self.rank(ranking).await?
     }
 
     /// Measures the rankers over the current catalog.

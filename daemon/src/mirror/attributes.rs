@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{Mode, Stat, Timespec, Timestamps, UTIME_OMIT, fchmod, futimens};
-use skills::tree::File as TreeFile;
+use rustix::fs::{Mode, Stat, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, futimens};
+use skills::tree::{Directory, File as TreeFile};
 
 const PERMISSIONS: u32 = 0o7777;
 
@@ -19,6 +20,24 @@ pub(super) fn set_mode_and_time(
         fchmod(on_disk, Mode::from_raw_mode(wanted.mode))?;
     }
     if stat.is_none_or(|stat| !is_time(stat, wanted.modified)) {
+        futimens(on_disk, &timestamps(wanted.modified))?;
+    }
+    Ok(())
+}
+
+/// The mode of a directory of the mirror. Whatever a skill's own is, the mirror must be able to keep it.
+pub(super) fn directory_mode(wanted: &Directory) -> u32 {
+    wanted.mode.unwrap_or(0o755) | 0o700
+}
+
+/// Sets what differs of a directory. The mode of one that was rendered is what the user's umask made of it.
+pub(super) fn set_directory(on_disk: &OwnedFd, wanted: &Directory) -> io::Result<()> {
+    let stat = fstat(on_disk)?;
+    let mode = directory_mode(wanted);
+    if wanted.mode.is_some() && stat.st_mode & PERMISSIONS != mode {
+        fchmod(on_disk, Mode::from_raw_mode(mode))?;
+    }
+    if !is_time(&stat, wanted.modified) {
         futimens(on_disk, &timestamps(wanted.modified))?;
     }
     Ok(())

@@ -122,6 +122,8 @@ pub(super) fn digest(stat: &SourceStat) -> Hash {
         size,
         modified_ns,
         changed_ns,
+        // It changes with the change time.
+        owner: _,
     } = stat;
     let mut hasher = blake3::Hasher::new();
     for number in [device, inode, size] {

@@ -280,6 +280,30 @@ fn a_lost_manifest_alarms_nobody_while_nothing_changed() {
 }
 
 #[test]
+fn directories_of_skills_are_as_closed_as_their_sources() {
+    let place = Place::new();
+    let with_mode = |mode| {
+        let mut skill = Directory::new(vec![("SKILL.md".as_bytes().into(), text("x"))], time());
+        skill.mode = mode;
+        tree(vec![("pdf", Node::Directory(Arc::new(skill)))])
+    };
+    let mode = || fs::metadata(place.target("pdf")).unwrap().mode() & 0o7777;
+    // Whatever it is, the mirror can go on.
+    for (of_source, mirrored) in [
+        (0o700, 0o700),
+        (0o755, 0o755),
+        (0o050, 0o750),
+        (0o711, 0o711),
+    ] {
+        assert_eq!(place.mirror(&with_mode(Some(of_source))).problems, []);
+        assert_eq!(mode(), mirrored);
+    }
+    // That of a rendered one is left to the user.
+    assert_eq!(place.mirror(&with_mode(None)).problems, []);
+    assert_eq!(mode(), 0o711);
+}
+
+#[test]
 fn a_mirror_that_was_killed_still_knows_its_own() {
     let place = Place::new();
     place.mirror(&tree(vec![("a", text("old"))]));

@@ -10,14 +10,13 @@ use std::sync::Arc;
 
 use blake3::{Hash, Hasher};
 use rustix::fs::{
-    AtFlags, Mode, OFlags, fstat, futimens, mkdirat, openat, renameat, symlinkat, unlinkat,
-    utimensat,
+    AtFlags, Mode, OFlags, mkdirat, openat, renameat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 use skills::problem::{Problem, ProblemKind};
 use skills::tree::{Content, Directory, File as TreeFile, Link, Node, SourceFile};
 
-use super::attributes::{is_time, set_mode_and_time, timestamps};
+use super::attributes::{directory_mode, set_directory, set_mode_and_time, timestamps};
 use super::directory::{open_child, open_parent};
 use super::found::Found;
 use super::manifest::{Manifest, Written, digest};
@@ -175,7 +174,7 @@ impl<'a> Writer<'a> {
             }
             Found::Nothing => {
                 self.manifest.announce(path, Written::Directory)?;
-                mkdirat(parent, name, Mode::from_raw_mode(0o755))?;
+                mkdirat(parent, name, Mode::from_raw_mode(directory_mode(directory)))?;
             }
             Found::Link(_) | Found::File(..) | Found::Other => {
                 self.kept(
@@ -189,8 +188,8 @@ impl<'a> Writer<'a> {
         let opened = open_child(parent, name)?;
         self.write_children(opened.as_fd(), directory, before.map(Arc::as_ref), path);
         let is_ours = Found::Directory.is_among(self.manifest.of(path));
-        if is_ours && !is_time(&fstat(&opened)?, directory.modified) {
-            futimens(&opened, &timestamps(directory.modified))?;
+        if is_ours {
+            set_directory(&opened, directory)?;
         }
         Ok(())
     }

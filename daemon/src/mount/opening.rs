@@ -1,4 +1,4 @@
-//! One open: the file found in the view, its version checked, the caller identified, the reply sent, the open observed.
+//! One open: the file found in the view, its version checked, the caller identified, the open observed, the reply sent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -75,8 +75,7 @@ impl Opening {
         }
         // Before the reply: the caller waits for it, so it can't be gone yet.
         let caller = shelf.observer.identify(self.thread, self.uid);
-        let handle = FileHandle(self.node.inode);
-        reply.opened(handle, FopenFlags::FOPEN_KEEP_CACHE);
+        // And so that what it does next is later: the log's times are in the order of what happened.
         match self.answer {
             Some(answer) => shelf
                 .observer
@@ -86,5 +85,6 @@ impl Opening {
                 shelf.observer.opened(caller, self.path, entry);
             }
         }
+        reply.opened(FileHandle(self.node.inode), FopenFlags::FOPEN_KEEP_CACHE);
     }
 }

@@ -1,6 +1,7 @@
 //! The files of a skill as one version: what the mount shows of them, by hash. Their bytes are in the store.
 //!
-//! The hash of a version is over paths, modes, bytes and the targets of links. Times are kept, and are no part of it.
+//! The hash of a version is over paths, modes of files, bytes and the targets of links. Times, and modes of directories, are kept, and
+//! are no part of it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -56,6 +57,9 @@ pub(super) struct Manifest {
 pub(super) struct KeptDirectory {
     /// Nanoseconds since the epoch.
     modified: i64,
+    /// The permission bits; `None` where an earlier version kept it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) mode: Option<u32>,
     pub(super) children: Vec<KeptChild>,
 }
 
@@ -219,6 +223,7 @@ impl Reading<'_> {
         }
         Ok(KeptDirectory {
             modified: nanoseconds(directory.modified),
+            mode: directory.mode,
             children,
         })
     }

@@ -110,7 +110,9 @@ impl Restoring<'_> {
             };
             children.push((child.name.as_os_str().as_encoded_bytes().into(), node));
         }
-        Ok(Arc::new(Directory::new(children, kept.modified())))
+        let mut directory = Directory::new(children, kept.modified());
+        directory.mode = kept.mode;
+        Ok(Arc::new(directory))
     }
 
     fn file(&self, kept: &KeptFile, is_own: bool) -> Option<File> {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use skills::entry_id::EntryId;
-use skills::problem::Problem;
+use skills::problem::{Problem, ProblemKind};
 
 /// A call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,17 @@ pub struct Call {
     /// How long it may take in milliseconds; absent for the server's own setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+}
+
+/// What a command refused to call with what it was given, for the log: nothing was sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// The tool's id, or a path of it relative to the mount point.
+    pub entry: String,
+    /// The names of the arguments, as they were given.
+    pub arguments: Vec<String>,
+    /// The kind of the problem.
+    pub kind: ProblemKind,
 }
 
 /// The answer to `call`, and to `read` and `prompt`, which have no error of their own.

@@ -80,6 +80,10 @@ impl Daemon {
         if let Some(target) = options.output.target() {
             identity::refuse_roots_around(target, &about.skills)?;
         }
+        if let Output::Mount { mount_point, .. } = &options.output {
+            let (config, project) = (options.config.as_deref(), options.project.as_deref());
+            identity::refuse_hidden_settings(mount_point, config, project)?;
+        }
 
         let log = AccessLog::open(&directories.state.join("log"), &about.instance, config.log)?;
         let place = journal::Place::below(&directories.state, &about.catalog);

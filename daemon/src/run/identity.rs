@@ -151,6 +151,39 @@ pub(super) fn refuse_roots_around(target: &Path, roots: &[PathBuf]) -> Result<()
     }
 }
 
+/// Refuses a mount that would hide the files that the daemon is configured by: it would find its own output in their place, and
+/// servers would be started in it. A mirror leaves them as they are.
+pub(super) fn refuse_hidden_settings(
+    mount_point: &Path,
+    config: Option<&Path>,
+    project: Option<&Path>,
+) -> Result<(), Problem> {
+    let place = mount_table::resolve(mount_point).unwrap_or_else(|_| mount_point.to_owned());
+    let config = config.iter().map(|path| ("configuration", path));
+    let project = project.iter().map(|path| ("project", path));
+    match config
+        .chain(project)
+        .find(|(_, path)| lies_in(path, &place))
+    {
+        None => Ok(()),
+        Some((what, path)) => Err(Problem::new(
+            ProblemKind::Usage,
+            format!(
+                "the {what} {} lies in the place of the shelf, which would hide it",
+                path.display()
+            ),
+        )
+        .at_file(place, None)
+        .hint("choose a place elsewhere, or a directory below it")),
+    }
+}
+
+/// Whether a path leads through a directory, be it that a link stands there or that one leads there.
+fn lies_in(path: &Path, directory: &Path) -> bool {
+    let parent = path.parent().map(real);
+    parent.is_some_and(|parent| parent.starts_with(directory)) || real(path).starts_with(directory)
+}
+
 /// The one path of a place, however it was written; of a place that is not there yet, as far as it is.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize()
@@ -163,11 +196,11 @@ fn real(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use skills::discovery::SkillRoot;
 
-    use super::{catalog_name, configuration_name, manifest_path};
+    use super::{catalog_name, configuration_name, manifest_path, refuse_hidden_settings};
 
     #[test]
     fn a_catalog_is_a_configuration_and_the_roots_beside_it() {
@@ -195,6 +228,46 @@ mod tests {
         assert_eq!(catalog, configuration_name(None, &alone, None));
         let other = Some(Path::new("/none/other.json"));
         assert_ne!(catalog_name(other, &alone, None), names[1]);
+    }
+
+    #[test]
+    fn a_mount_hides_no_settings_of_its_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let base = directory.path().canonicalize().unwrap();
+        let [place, other] = ["place", "other"].map(|name| base.join(name));
+        std::fs::create_dir_all(place.join("below")).unwrap();
+        std::fs::create_dir(&other).unwrap();
+        for file in [place.join("config.json"), other.join("config.json")] {
+            std::fs::write(file, "{}").unwrap();
+        }
+        let link = std::os::unix::fs::symlink;
+        link(other.join("config.json"), place.join("link.json")).unwrap();
+        link(place.join("config.json"), other.join("link.json")).unwrap();
+        link(place.clone(), base.join("linked")).unwrap();
+        let refused = |place: &Path, config: PathBuf, project: Option<&PathBuf>| {
+            let refused =
+                refuse_hidden_settings(place, Some(&config), project.map(PathBuf::as_path));
+            refused.err().map(|problem| problem.message)
+        };
+        for config in [
+            place.join("config.json"),
+            place.join("link.json"),
+            other.join("link.json"),
+            base.join("linked/config.json"),
+        ] {
+            for place in [&place, &base.join("linked"), &base] {
+                let said = refused(place, config.clone(), None);
+                assert!(said.is_some_and(|said| said.contains("the configuration /")));
+            }
+            // A directory beside it can be hidden all the same.
+            assert_eq!(refused(&place.join("below"), config, None), None);
+        }
+        let config = || other.join("config.json");
+        assert_eq!(refused(&place, config(), Some(&base)), None);
+        for project in [&place, &place.join("below")] {
+            let said = refused(&place, config(), Some(project));
+            assert!(said.is_some_and(|said| said.contains("the project /")));
+        }
     }
 
     #[test]

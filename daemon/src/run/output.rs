@@ -42,7 +42,7 @@ impl Observer for Watcher {
     }
 
     fn searched(&self, caller: Caller, words: &str, matches: usize) {
-        let words = words.to_owned();
+        let (words, matches) = (words.to_owned(), Ok(matches));
         self.log
             .try_record(caller, Event::Search { words, matches });
     }

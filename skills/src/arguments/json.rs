@@ -29,6 +29,14 @@ pub(super) fn parse(text: &str) -> Result<Value, JsonFault> {
     Ok(value)
 }
 
+/// Whether the numbers in a text that is known to be JSON arrive as they are written, be they asked for as integers or not.
+pub(super) fn is_exact(text: &str) -> bool {
+    numbers(text).all(|written| {
+        let is_too_large = number::integer(written) == Err(number::NumberFault::TooLarge);
+        !is_too_large && number::number(written).is_ok()
+    })
+}
+
 /// The numbers in a text that is known to be JSON.
 fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let bytes = text.as_bytes();

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
-use super::fixtures::{built, example, server, sources, tool};
-use super::{Known, differences};
-use crate::entry_id::ServerName;
+use super::fixtures::{built, example, listing, server, sources, tool};
+use super::{EntryOptions, Known, Outline, Shown, differences};
+use crate::entry_id::{EntryId, ServerName};
 use crate::problem::{Problem, ProblemKind};
 use crate::server::{Definitions, Phase, ServerState};
 
@@ -164,6 +164,65 @@ fn a_server_that_is_not_known_again_yet_is_no_difference() {
     let forgotten = built(forgotten);
     assert_eq!(known.advance(Some(&full), &forgotten), Vec::<String>::new());
     assert_eq!(known.advance(Some(&forgotten), &full), Vec::<String>::new());
+}
+
+#[test]
+fn a_server_that_is_switched_off_is_on_no_shelf() {
+    let on = built(example());
+    let switched_off = |also: &[&str]| {
+        let mut sources = example();
+        for name in also {
+            let (_, state) = sources
+                .servers
+                .get_mut(&ServerName((*name).into()))
+                .unwrap();
+            state.phase = Phase::Disabled;
+        }
+        sources
+    };
+    let off = built(switched_off(&["time", "later"]));
+    for (path, bytes) in listing(&off.tree) {
+        let bytes = String::from_utf8_lossy(&bytes).into_owned();
+        // What every shelf says of its own use is no server's.
+        let is_rendered_alike = path == "README.md";
+        assert!(!path.contains("time") && !path.contains("later"), "{path}");
+        assert!(
+            is_rendered_alike || !bytes.contains("time/"),
+            "{path}: {bytes}"
+        );
+        assert!(!bytes.contains("later/"), "{path}: {bytes}");
+    }
+    let ids: Vec<_> = off.entries.keys().map(|id| id.as_str()).collect();
+    assert_eq!(
+        ids,
+        [
+            "github/create",
+            "github/list",
+            "skills/acme:docx",
+            "skills/pdf"
+        ]
+    );
+    assert_eq!(Outline::new(off.sources.clone()).lines(), off.lines());
+
+    // It goes and comes as one that is taken out of the configuration, also for a daemon that starts meanwhile.
+    assert_eq!(differences(Some(&on), &off), ["- time/now"]);
+    assert_eq!(differences(Some(&off), &on), ["+ time/ 1 tool"]);
+    let mut known = Known::default();
+    known.advance(None, &on);
+    assert_eq!(known.advance(None, &off), ["- time/now"]);
+    assert_eq!(known.advance(None, &off), Vec::<String>::new());
+    assert_eq!(known.advance(None, &on), ["+ time/ 1 tool"]);
+
+    // What the user says of its tools is no fault, and others' names do not depend on it.
+    let mut said = switched_off(&["time"]);
+    said.entries = Arc::new([(EntryId("time/now".into()), EntryOptions::default())].into());
+    assert_eq!(built(said).problems().count(), 0);
+    let taken = server("skills", None);
+    let name = taken.name.clone();
+    let mut sources = sources(vec![taken], Vec::new());
+    let shown_as = built(sources.clone()).server_file_name(&name);
+    sources.servers.get_mut(&name).unwrap().1.phase = Phase::Disabled;
+    assert_eq!(built(sources).server_file_name(&name), shown_as);
 }
 
 #[test]

@@ -92,3 +92,54 @@ pub fn quote(word: &str) -> Cow<'_, str> {
         Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+
+    use serde_json::value::RawValue;
+
+    use super::example_call;
+    use crate::arguments::{Origin, parse_flags};
+    use crate::entry_id::{EntryId, ServerName};
+    use crate::tool::Tool;
+
+    fn tool(property: &str) -> Tool {
+        let schema =
+            format!(r#"{{"type":"object","properties":{{"b":{property}}},"required":["b"]}}"#);
+        let json = format!(r#"{{"name":"t","inputSchema":{schema}}}"#);
+        let raw = RawValue::from_string(json).unwrap();
+        Tool::parse(&ServerName::new("s"), 0, Arc::from(raw)).unwrap()
+    }
+
+    #[test]
+    fn no_number_is_shown_that_could_not_be_sent() {
+        const LONG: &str = "123456789012345678901234567890";
+        const EXACT: &str = "0.1234567890123456789";
+        for property in [
+            format!(r#"{{"type":"integer","default":{LONG}}}"#),
+            format!(r#"{{"type":"number","default":{EXACT}}}"#),
+            format!(r#"{{"type":"number","examples":[{EXACT},2.5]}}"#),
+            format!(r#"{{"enum":[{LONG},7]}}"#),
+            // Exact as a number, and too large for an integer.
+            r#"{"type":"integer","default":1234567890000000000000}"#.to_owned(),
+            format!(r#"{{"type":"array","items":{{"type":"number"}},"default":[{LONG}]}}"#),
+            format!(r#"{{"type":"object","default":{{"deep":[{EXACT}]}}}}"#),
+        ] {
+            let (tool, id) = (tool(&property), EntryId::tool("s", "t"));
+            let shown = example_call(&tool, &id).unwrap();
+            assert!(!shown.contains("123456789"), "{shown}");
+            let flags = shown.strip_prefix("shelf call s/t ").unwrap();
+            let flags: Vec<_> = flags
+                .split(' ')
+                .map(|word| word.replace('\'', ""))
+                .collect();
+            let mut nothing = |_: Origin<'_>| -> io::Result<String> { unreachable!() };
+            parse_flags(&tool, &id, &flags, &mut nothing).unwrap();
+        }
+        // What can't be sent at all has no example.
+        let huge = tool(&format!(r#"{{"type":"integer","minimum":{LONG}}}"#));
+        assert_eq!(example_call(&huge, &EntryId::tool("s", "t")), None);
+    }
+}

@@ -5,6 +5,7 @@ use std::cell::Cell;
 
 use super::notes::{quoted, string_literal};
 use super::schema::{Kinds, conjuncts};
+use crate::arguments::is_sendable;
 use crate::json::{Json, JsonString};
 
 /// The most values that an example has.
@@ -129,9 +130,11 @@ fn value<'a>(place: Place<'_, '_, 'a>, schema: &Json<'a>, parts: &[&Json<'a>]) -
     let place = place.deeper()?;
     let kinds = Kinds::of_schema(place.root, schema);
     let form = Form::of(parts);
-    // Generated defaults do not always have the type and form that is asked for.
+    // Generated defaults do not always have the type and form that is asked for, nor numbers that can be sent.
     let fits = |value: &&Json<'a>| {
-        kinds.contains(Kinds::of_value(value)) && value.string().is_none_or(|text| form.fits(&text))
+        kinds.contains(Kinds::of_value(value))
+            && value.string().is_none_or(|text| form.fits(&text))
+            && is_sendable(value.raw())
     };
     let keyword = |name: &'static str| parts.iter().filter_map(move |part| part.get(name));
     let first_of = |name| {
@@ -159,7 +162,10 @@ fn value<'a>(place: Place<'_, '_, 'a>, schema: &Json<'a>, parts: &[&Json<'a>]) -
         Some("object") => object(place, parts),
         Some("array") => array(place, parts),
         Some("boolean") => Some("true".to_owned()),
-        Some("integer" | "number") => Some(number(parts, first_type.as_deref() == Some("integer"))),
+        Some("integer" | "number") => {
+            let number = number(parts, first_type.as_deref() == Some("integer"));
+            is_sendable(&number).then_some(number)
+        }
         Some("string") => Some(string(parts, &form)),
         _ if keyword("properties").next().is_some() => object(place, parts),
         _ if keyword("items").next().is_some() => array(place, parts),

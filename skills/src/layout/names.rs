@@ -8,7 +8,7 @@ use super::{ids, servers};
 use crate::catalog::{Entry, Sources};
 use crate::entry_id::{EntryId, ServerName};
 use crate::index::Line;
-use crate::server::Server;
+use crate::server::{Phase, Server};
 use crate::summary::{distinguish, summarize};
 use crate::tool::Tool;
 
@@ -31,8 +31,10 @@ impl Names {
         let said = &sources.entries;
         let servers: Vec<&ServerName> = sources.servers.keys().collect();
         let directories = ids::server_directories(&servers);
-        for ((name, (server, _)), directory) in sources.servers.iter().zip(directories) {
-            names.server(server, &directory, sources);
+        for ((name, (server, state)), directory) in sources.servers.iter().zip(directories) {
+            if state.phase != Phase::Disabled {
+                names.server(server, &directory, sources);
+            }
             names.servers.insert(name.clone(), directory);
         }
         let skills = ids::by_precedence(&sources.skills);

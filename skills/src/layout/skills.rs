@@ -182,7 +182,10 @@ fn belonging_to(
         let before = before.and_then(|(source, made)| Some((source.get(name)?, made.get(name)?)));
         (name.clone(), node_belonging_to(id, node, before))
     });
-    Arc::new(Directory::new(children.collect(), tree.modified))
+    let mut made = Directory::new(children.collect(), tree.modified);
+    made.mode = tree.mode;
+    made.owner = tree.owner;
+    Arc::new(made)
 }
 
 fn node_belonging_to(id: &EntryId, node: &Node, before: Option<(&Node, &Node)>) -> Node {

@@ -101,7 +101,7 @@ fn no_index_depends_on_a_state() {
         state.phase = [
             Phase::Failed("why".to_owned()),
             Phase::Ready,
-            Phase::Disabled,
+            Phase::Starting,
         ][n]
             .clone();
         state.stale = Some(SystemTime::now());

@@ -7,10 +7,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::source::{Located, modified};
+use super::source::{Located, directory_mode, modified};
 use super::{Survey, is_file_name, links, unreadable};
 use crate::problem::{Problem, ProblemKind};
-use crate::tree::{Content, Directory, File, FileName, Link, Node};
+use crate::tree::{Content, Directory, File, FileName, Link, Node, Owner};
 
 /// How deep directories are shown: far beyond any real skill, and safe for a thread's stack.
 const MAX_DEPTH: usize = 64;
@@ -77,7 +77,9 @@ impl Files<'_> {
                 }
             }
         }
-        let directory = Directory::new(children, modified(&metadata));
+        let mut directory = Directory::new(children, modified(&metadata));
+        directory.mode = Some(directory_mode(&metadata));
+        directory.owner = Some(Owner::of(&metadata));
         Ok(match previous {
             Some(previous) if is_same_directory(previous, &directory) => Arc::clone(previous),
             _ => Arc::new(directory),
@@ -202,9 +204,11 @@ fn file(located: Located, before: Option<&Node>) -> Arc<File> {
     })
 }
 
-/// Whether a directory is as it was: the same nodes under the same names.
+/// Whether a directory is as it was: the same nodes under the same names, for the same people.
 fn is_same_directory(previous: &Directory, next: &Directory) -> bool {
     previous.modified == next.modified
+        && previous.mode == next.mode
+        && previous.owner == next.owner
         && previous.children().len() == next.children().len()
         && previous
             .children()

@@ -136,6 +136,12 @@ fn mode(metadata: &Metadata) -> u32 {
     metadata.mode() & 0o555
 }
 
+/// The same of a directory. Its owner's write bit stays, which grants nothing in a mount: a copy should not come out as a directory
+/// that its owner can't delete.
+pub(super) fn directory_mode(metadata: &Metadata) -> u32 {
+    metadata.mode() & 0o755
+}
+
 /// The modification time; the epoch on a file system that has none.
 pub(super) fn modified(metadata: &Metadata) -> SystemTime {
     metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH)

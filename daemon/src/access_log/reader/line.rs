@@ -112,12 +112,15 @@ fn detail(record: &Record) -> String {
             if let Some(matches) = record.matches {
                 let _ = write!(text, "{matches} matches");
             }
+            text.push_str(record.kind.as_deref().unwrap_or_default());
         }
         EventName::Dropped => {
             let _ = write!(text, "{} events were not logged", record.n.unwrap_or(0));
         }
-        EventName::Approve => text.push_str(record.kind.as_deref().unwrap_or_default()),
-        EventName::Show | EventName::Load | EventName::Deny | EventName::Other => {}
+        EventName::Approve | EventName::Show => {
+            text.push_str(record.kind.as_deref().unwrap_or_default());
+        }
+        EventName::Load | EventName::Deny | EventName::Other => {}
     }
     text
 }

@@ -33,6 +33,20 @@ fn a_line_says_who_did_what() {
             opened("mcp/everything/echo.md"),
             Event::Show {
                 entry: EntryId::skill("pdf"),
+                outcome: Ok(()),
+            },
+            Event::Show {
+                entry: EntryId("a\u{1b}/b\nc".into()),
+                outcome: Err(ProblemKind::NotFound),
+            },
+            Event::Search {
+                words: "to do".to_owned(),
+                matches: Err(ProblemKind::NotFound),
+            },
+            Event::Refused {
+                entry: EntryId("n".repeat(5000).into()),
+                arguments: vec!["zzz".to_owned()],
+                kind: ProblemKind::Arguments,
             },
             Event::Load {
                 entry: EntryId::skill("pdf"),
@@ -62,6 +76,14 @@ fn a_line_says_who_did_what() {
                 json!({"event": "open", "entry": "everything/echo", "path": "mcp/everything/echo.md"})
             ),
             with(json!({"event": "show", "entry": "skills/pdf"})),
+            with(
+                json!({"event": "show", "entry": "a\u{1b}/b\nc", "ok": false, "kind": "not-found"})
+            ),
+            with(json!({"event": "search", "query": "to do", "ok": false, "kind": "not-found"})),
+            with(
+                json!({"event": "call", "entry": "n".repeat(1024), "arguments": ["zzz"], "ok": false,
+                "kind": "arguments"})
+            ),
             with(
                 json!({"event": "load", "entry": "skills/pdf", "hash": "0123", "catalog": "tools"})
             ),
@@ -116,7 +138,7 @@ fn large_values_and_long_words_do_not_make_long_lines() {
     };
     let search = Event::Search {
         words: "\u{7}".repeat(1 << 20),
-        matches: 0,
+        matches: Ok(0),
     };
     for line in logged(options, vec![large, search]) {
         assert_eq!(line.get("values"), None);
@@ -133,7 +155,7 @@ fn search_words_are_kept_as_configured() {
         };
         let search = |words: &str| Event::Search {
             words: words.to_owned(),
-            matches: 3,
+            matches: Ok(3),
         };
         let mut lines = logged(
             options,

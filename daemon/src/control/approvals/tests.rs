@@ -3,7 +3,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, json};
-use skills::catalog::Snapshot;
+use skills::catalog::{Entry, Snapshot};
+use skills::entry_id::EntryId;
 use skills::problem::{Problem, ProblemKind};
 use tokio::sync::oneshot;
 
@@ -31,6 +32,10 @@ const PASSED: ProblemKind = ProblemKind::NotFound;
 
 fn rules(list: List) -> Vec<Rule> {
     vec![Rule::parse(list, "*", false, ("/c/shelf.toml".into(), 1)).unwrap()]
+}
+
+fn found(snapshot: &Snapshot) -> Result<(EntryId, Entry), Problem> {
+    methods::find(snapshot, "s/delete")
 }
 
 impl Place {
@@ -67,7 +72,7 @@ impl Place {
             timeout_ms,
         };
         let request = asking(questions);
-        let outcome = call(&self.context, &self.snapshot(), asked, request).await;
+        let outcome = call(&self.context, found(&self.snapshot()), asked, request).await;
         outcome.unwrap_err()
     }
 
@@ -252,7 +257,7 @@ async fn what_changed_while_somebody_thought_is_judged_anew() {
         arguments: Map::new(),
         timeout_ms: None,
     };
-    let outcome = call(&place.context, &before, asked, asking(saying(once))).await;
+    let outcome = call(&place.context, found(&before), asked, asking(saying(once))).await;
     let problem = outcome.unwrap_err();
     assert_eq!(problem.kind, ProblemKind::Refused);
     assert!(problem.message.contains("definition changed"), "{problem}");
@@ -272,7 +277,7 @@ async fn what_is_asked_shows_the_call() {
         Some(Ok(RawValue::from_string(r#""no""#.into()).unwrap()))
     });
     let snapshot = place.snapshot();
-    let called = call(&place.context, &snapshot, asked, asking(questions));
+    let called = call(&place.context, found(&snapshot), asked, asking(questions));
     assert!(called.await.is_err());
     let shown: serde_json::Value = serde_json::from_str(&shown.await.unwrap()).unwrap();
     let argument = json!([{"name": "x", "value": r#""\u{202e}""#}]);

@@ -102,7 +102,8 @@ async fn ask(
         arguments,
         timeout_ms: None,
     };
-    call(context, snapshot, asked, request()).await
+    let found = methods::find(snapshot, entry);
+    call(context, found, asked, request()).await
 }
 
 /// Makes one call and gives the kind it was refused with, and the kinds that were logged.
@@ -119,10 +120,10 @@ async fn refused(entry: &str, arguments: Value) -> (ProblemKind, Vec<String>) {
 }
 
 #[tokio::test]
-async fn what_is_no_entry_is_no_call() {
+async fn what_is_no_entry_is_refused_and_logged() {
     let (kind, logged) = refused("nobody/nothing", json!({})).await;
     assert_eq!(kind, ProblemKind::NotFound);
-    assert!(logged.is_empty(), "{logged:?}");
+    assert_eq!(logged, ["not-found"]);
 }
 
 #[tokio::test]

@@ -205,9 +205,12 @@ async fn a_search_is_logged_once_with_its_matches() {
     context.log.close();
     let reader = Reader::open(&base.path().join("log")).unwrap();
     let lines = reader.lines(Filter::default()).map(|line| line.record);
-    let logged: Vec<_> = lines.map(|record| (record.query, record.matches)).collect();
-    let line = |words: &str, matches| (Some(words.to_owned()), Some(matches));
-    assert_eq!(logged, [line("echo", 1), line("qwxzv", 0)]);
+    let logged: Vec<_> = lines
+        .map(|record| (record.query, record.matches, record.kind))
+        .collect();
+    let line = |words: &str, matches| (Some(words.to_owned()), Some(matches), None);
+    let failed = (Some("echo".to_owned()), None, Some("not-found".to_owned()));
+    assert_eq!(logged, [line("echo", 1), line("qwxzv", 0), failed]);
 }
 
 #[tokio::test]

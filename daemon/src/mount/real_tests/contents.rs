@@ -187,14 +187,14 @@ fn opens_are_observed_with_path_and_entry() {
     };
     fixture.names("mcp/server");
     assert!(fixture.recorder.opened.lock().unwrap().is_empty());
-    fixture.read("mcp/server/tool.md");
-    super::eventually("the open is observed", || {
+    // Before the open returns, and not some time after it, or what happens next would seem to be earlier.
+    for number in 1..=100 {
+        fixture.read("mcp/server/tool.md");
         let opened = fixture.recorder.opened.lock().unwrap();
-        opened.iter().any(|(caller, path, entry)| {
-            path.as_os_str() == "mcp/server/tool.md"
-                && caller.uid == rustix::process::geteuid().as_raw()
-                && caller.pid != 0
-                && entry.is_some()
-        })
-    });
+        assert_eq!(opened.len(), number);
+        let (caller, path, entry) = opened.last().unwrap();
+        assert_eq!(path.as_os_str(), "mcp/server/tool.md");
+        assert_eq!(caller.uid, rustix::process::geteuid().as_raw());
+        assert!(caller.pid != 0 && entry.is_some());
+    }
 }

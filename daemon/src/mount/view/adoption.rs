@@ -155,7 +155,8 @@ impl Adoption {
             }
         }
         order.sort_unstable();
-        if !names.is_empty() || old.tree.modified != tree.modified {
+        let said = |tree: &Directory| (tree.modified, tree.mode, tree.owner);
+        if !names.is_empty() || said(&old.tree) != said(tree) {
             self.changes.push(Change {
                 directory: inode,
                 names,

@@ -230,6 +230,24 @@ fn a_change_of_time_alone_is_told_for_the_directory() {
 }
 
 #[test]
+fn a_change_of_mode_or_owner_alone_is_told_for_the_directory() {
+    let with = |mode, owner| {
+        let mut directory = Directory::new(vec![], SystemTime::UNIX_EPOCH);
+        directory.mode = Some(mode);
+        directory.owner = Some(skills::tree::Owner { uid: owner, gid: 0 });
+        Arc::new(directory)
+    };
+    let view = View::new(&with(0o755, 0));
+    for (mode, owner, changes) in [(0o755, 0, 0), (0o700, 0, 1), (0o755, 1, 1)] {
+        assert_eq!(
+            view.adopt(&with(mode, owner)).1.len(),
+            changes,
+            "{mode:o} {owner}"
+        );
+    }
+}
+
+#[test]
 fn a_version_that_stays_takes_over_its_new_origin() {
     let tree = |size| {
         let mut file = file(b"same");
@@ -242,6 +260,7 @@ fn a_version_that_stays_takes_over_its_new_origin() {
                 size,
                 modified_ns: 0,
                 changed_ns: 0,
+                owner: skills::tree::Owner { uid: 0, gid: 0 },
             },
         }));
         directory(vec![("SKILL.md", Node::File(Arc::new(file)))])
