@@ -3,106 +3,23 @@
 //! Every source sends [`SourceUpdate`]s into one queue; one task applies them, builds the next [`Snapshot`]
 //! and swaps it in whole. Readers load a pointer and never wait.
 
-use std::collections::BTreeMap;
-use std::fmt;
+mod update;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
-use skills::catalog::{EntryOptions, FirstSeen, Hiding, IndexOptions, Snapshot, Sources};
-use skills::entry_id::{EntryId, ServerName};
+use skills::catalog::{FirstSeen, Hiding, IndexOptions, Snapshot, Sources};
 use skills::problem::Problem;
-use skills::server::{Server, ServerState};
-use skills::skill::Skill;
 use tokio::sync::{mpsc, watch};
 
-use crate::cache::{Digest, TokenCounts};
+use crate::cache::TokenCounts;
 use crate::counting::Counting;
 use crate::gate::policy::Hidden;
 use crate::journal::{Journal, REMEMBERED, SeenFile};
-use crate::pins::{Pins, Scope};
+use crate::pins::Pins;
 
-/// What a source has to say.
-#[derive(Debug)]
-pub enum SourceUpdate {
-    /// A server is configured, or its definitions changed; and its own problems (malformed tools …).
-    Server {
-        /// What is known of it.
-        server: Arc<Server>,
-        /// Its problems, replacing those said before.
-        problems: Vec<Problem>,
-    },
-    /// The state of a server changed.
-    State {
-        /// The server.
-        name: ServerName,
-        /// Its state.
-        state: ServerState,
-    },
-    /// A server is no longer configured.
-    Removed {
-        /// The server.
-        name: ServerName,
-    },
-    /// The skills, all of them.
-    Skills {
-        /// The skills, in order of precedence.
-        skills: Vec<Arc<Skill>>,
-        /// What was skipped or warned about, replacing those said before.
-        problems: Vec<Problem>,
-    },
-    /// The configuration was read (again): its problems, replacing those said before, the settings of the index, and what
-    /// the user says of single entries.
-    Configuration {
-        /// The problems.
-        problems: Vec<Problem>,
-        /// The settings.
-        index: IndexOptions,
-        /// By id.
-        entries: Arc<BTreeMap<EntryId, EntryOptions>>,
-    },
-    /// The configuration was read (again): what is to be left off the shelf.
-    Hidden(Arc<Hidden>),
-    /// The configuration was read (again): what is served only as it was trusted.
-    Pinning(Scope),
-    /// Pins may have changed: something was trusted, or another daemon saw a change.
-    Pins,
-    /// What texts cost that the last snapshot had to estimate.
-    Counted(Vec<(Digest, u32)>),
-    /// The problems of one source, replacing those said before.
-    Problems {
-        /// The source, as the problems are grouped.
-        source: String,
-        /// The problems.
-        problems: Vec<Problem>,
-    },
-    /// Asks for the generation once everything sent before it is published.
-    Flush {
-        /// Where it goes.
-        done: Done,
-    },
-    /// Flushes, saves what is kept on disk, and ends the writer.
-    End {
-        /// Where the last generation goes.
-        done: Done,
-    },
-}
-
-/// Where the answer to a flush goes.
-pub struct Done(Box<dyn FnOnce(u64) + Send>);
-
-impl Done {
-    /// Calls `answer` with the generation, on the writer's thread: it must not block.
-    pub fn new(answer: impl FnOnce(u64) + Send + 'static) -> Self {
-        Self(Box::new(answer))
-    }
-}
-
-impl fmt::Debug for Done {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Done")
-    }
-}
+pub use update::{Done, SourceUpdate};
 
 /// The sending end that every source holds.
 pub type Updates = mpsc::UnboundedSender<SourceUpdate>;
@@ -245,7 +162,7 @@ impl Writer {
             }
             let generation = self.current.load().generation;
             for done in waiting {
-                (done.0)(generation);
+                done.answer(generation);
             }
             if !ends {
                 self.count();
