@@ -340,7 +340,7 @@ fn a_policy_judges_them_as_the_files_that_list_them() {
     let id = after.split_once(',').unwrap().0;
     let listed = shelf.run(&["approvals"]).succeeds();
     assert!(
-        listed.contains("RESOURCES") && listed.contains(r#"uri: "x:notes""#),
+        listed.contains(": resources of server fake\n") && listed.contains(r#"uri: "x:notes""#),
         "{listed}"
     );
     shelf.run(&["read", "fake", "x:other"]).fails(5);

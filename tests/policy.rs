@@ -258,7 +258,7 @@ fn on_a_terminal_it_is_asked_and_all_but_a_yes_is_a_no() {
         let finished = asked(before, no);
         assert_eq!(finished.code, code, "{no:?} {}", finished.stdout);
         assert!(
-            finished.stdout.contains("add of server fake"),
+            finished.stdout.contains("tool add of server fake"),
             "{}",
             finished.stdout
         );

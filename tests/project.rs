@@ -1,6 +1,8 @@
 //! A project's own servers and skills: found where somebody works, and used only once they are trusted.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -123,10 +125,11 @@ fn what_would_be_started_is_shown_and_only_a_yes_trusts_it() {
         &shelf,
         json!({
             "theirs": { "command": "server", "args": ["--key", "sk-12345678", "a b\u{202e}"],
-                "env": { "TOKEN": "secret", "FROM": "${HOME}", "LD_PRELOAD": "./evil.so" }, "cwd": "sub" },
+                "env": { "TOKEN": "secret", "FROM": "${HOME}", "LD_PRELOAD": "./a8f3k2l9x7q1z33bb.so",
+                "NODE_OPTIONS": "${NONE:---require=./payload.js}" }, "cwd": "sub" },
             evil: { "command": "x" },
             "safe: npx good": { "command": "evil" },
-            "web": { "url": "https://example.test/mcp?key=secret", "headers": { "Authorization": "secret" } },
+            "web": { "url": "https://example.test/mcp?x=@&key=secret", "headers": { "Authorization": "secret" } },
             "own": { "command": "shadow" },
             "broken": { "command": 1 },
         }),
@@ -137,10 +140,10 @@ fn what_would_be_started_is_shown_and_only_a_yes_trusts_it() {
     for line in [
         "  theirs: server --key sk-12345678 'a b\\u{202e}'\n",
         "    in sub\n",
-        "    env FROM=${HOME} LD_PRELOAD=./evil.so TOKEN=***\n",
+        "    env FROM=${HOME} LD_PRELOAD=./a8f3k2l9x7q1z33bb.so NODE_OPTIONS=${NONE:---require=./payload.js} TOKEN=***\n",
         "  'sh\\u{1b}[2K\\u{d} -c true': x\n",
         "  'safe: npx good': evil\n",
-        "  web: connects to https://example.test/mcp?***\n",
+        "  web: connects to https://example.test/mcp?x=@&key=***\n",
         "    headers Authorization=***\n",
         "  own: shadow\n    left out: your own configuration has a server of this name\n",
         "  broken: can't be used: ",
@@ -153,6 +156,15 @@ fn what_would_be_started_is_shown_and_only_a_yes_trusts_it() {
     assert_eq!(json["trusted"], false);
     assert_eq!(json["skills"][0]["skills"], json!(["notes"]));
     assert!(!json.to_string().contains("secret"), "{json}");
+    let mut servers = json["servers"].as_array().unwrap().iter();
+    let theirs = servers.find(|server| server["name"] == "theirs").unwrap();
+    assert_eq!(
+        (&theirs["env"]["NODE_OPTIONS"], &theirs["env"]["LD_PRELOAD"]),
+        (
+            &json!("${NONE:---require=./payload.js}"),
+            &json!("./a8f3k2l9x7q1z33bb.so")
+        )
+    );
     if !lacks_root() {
         std::os::unix::fs::chown(shelf.path("app/.mcp.json"), Some(1234), None).unwrap();
         let shown = shelf.run(&["trust", "app"]).stdout;
@@ -201,6 +213,33 @@ fn what_would_be_started_is_shown_and_only_a_yes_trusts_it() {
     // An id is no project, and neither is the home directory.
     shelf.run(&["trust", "own/echo", "--json"]).fails(2);
     shelf.run(&["trust", "home", "--yes"]).fails(2);
+}
+
+#[test]
+fn what_is_no_text_is_told_by_its_bytes() {
+    let shelf = Shelf::new();
+    let place = shelf.path("app").join(OsStr::from_bytes(b"p\xff"));
+    let skill = place
+        .join(".agents/skills")
+        .join(OsStr::from_bytes(b"n\xff"));
+    fs::create_dir_all(&skill).unwrap();
+    let text = "---\nname: n\ndescription: Take notes of a meeting.\n---\n";
+    fs::write(skill.join("SKILL.md"), text).unwrap();
+    let mut command = shelf.command(SHELF);
+    command.args(["trust", "--yes", "--json"]).arg(&place);
+    let trusted: Value = serde_json::from_str(&Finished::of(&mut command).succeeds()).unwrap();
+    let bytes = |path: PathBuf| json!(path.into_os_string().into_vec());
+    let directory = fs::canonicalize(&place).unwrap();
+    assert_eq!(trusted["directory"], bytes(directory.clone()));
+    let skills = &trusted["skills"][0];
+    assert_eq!(skills["path"], bytes(directory.join(".agents/skills")));
+    assert_eq!(skills["skills"], json!([[110, 255]]));
+    let listed = shelf.run(&["trust", "--list", "--json"]).succeeds();
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(
+        listed["projects"][0]["trust"]["directory"],
+        trusted["directory"]
+    );
 }
 
 #[test]

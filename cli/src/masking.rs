@@ -98,14 +98,6 @@ pub(crate) fn shown(value: &str) -> String {
     }
 }
 
-/// The value of a variable with this name, if it is not likely to be a secret: it may decide what is run.
-pub(crate) fn value(name: &str, value: &str) -> String {
-    match is_secret(name) {
-        true => shown(value),
-        false => word(value),
-    }
-}
-
 /// Arguments without what may be a secret.
 pub(crate) fn arguments<S: AsRef<str>>(args: &[S]) -> Vec<String> {
     let mut next = Next::Plain;

@@ -153,6 +153,7 @@ fn key(call: &Call<'_>) -> Result<Key, Problem> {
         uid: call.caller.uid,
         server: call.server.as_str().to_owned(),
         tool: call.target.name().to_owned(),
+        offered: call.target.offered(),
         definition: call.target.definition(),
         arguments: *blake3::hash(json::canonical(&arguments).as_bytes()).as_bytes(),
     })
@@ -166,6 +167,7 @@ fn approval(call: &Call<'_>, rule: String) -> Approval {
         entry: call.id.clone(),
         server: shown::name(call.server.as_str()),
         tool: shown::name(call.target.name()),
+        offered: call.target.offered(),
         arguments,
         more,
         rule,

@@ -13,6 +13,7 @@ mod uri;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::entry_id::{EntryId, ServerName};
@@ -31,7 +32,8 @@ pub use uri::check as check_uri;
 const REPORT_HINT: &str = "the server's others work; report this one to the server's authors";
 
 /// The two kinds of what is offered. Each is one file of its server, and one id that a policy judges by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Resources and their templates.
     Resources,

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use daemon::protocol::{Always, Approval, ApprovalState, Approvals};
+use daemon::protocol::{Always, Approval, ApprovalState, Approvals, ShownArgument};
+use skills::offers::Kind;
 
 use crate::environment::Environment;
 use crate::error::CommandResult;
@@ -57,11 +58,10 @@ fn call(text: &mut String, approval: &Approval) {
     // Writing to a string can't fail.
     let _ = writeln!(
         text,
-        "{}  {state}, until {}: {} of server {}\n  for user {}, {}[{}], by {}\n{}",
+        "{}  {state}, until {}: {}\n  for user {}, {}[{}], by {}\n{}",
         approval.id,
         approval.until.strftime("%Y-%m-%d %H:%M:%S UTC"),
-        approval.tool,
-        approval.server,
+        subject(approval.offered, &approval.tool, &approval.server),
         approval.uid,
         approval.command,
         approval.pid,
@@ -73,13 +73,22 @@ fn call(text: &mut String, approval: &Approval) {
 fn tool(text: &mut String, always: &Always) {
     let _ = writeln!(
         text,
-        "{}  approved for good, since {}: {} of server {}, for user {}",
+        "{}  approved for good, since {}: {}, for user {}",
         always.id,
         always.since.strftime("%Y-%m-%d"),
-        always.tool,
-        always.server,
+        subject(always.offered, &always.tool, &always.server),
         always.uid
     );
+}
+
+/// What an approval is about. A tool is always called one: it may have any name, also that of a kind.
+pub(crate) fn subject(offered: Option<Kind>, tool: &str, server: &str) -> String {
+    let what = match offered {
+        Some(Kind::Resources) => "resources".to_owned(),
+        Some(Kind::Prompts) => "prompts".to_owned(),
+        None => format!("tool {tool}"),
+    };
+    format!("{what} of server {server}")
 }
 
 /// The arguments, one a line.
@@ -89,11 +98,7 @@ pub(crate) fn arguments(approval: &Approval) -> String {
     }
     let mut text = String::new();
     for argument in &approval.arguments {
-        let _ = write!(text, "  {}: {}", argument.name, argument.value);
-        if argument.cut > 0 {
-            let _ = write!(text, " ({} characters left out at …)", argument.cut);
-        }
-        text.push('\n');
+        let _ = writeln!(text, "  {}: {}", argument.name, value(argument));
     }
     if approval.more > 0 {
         let _ = writeln!(text, "  and {} more, not shown", approval.more);
@@ -101,11 +106,20 @@ pub(crate) fn arguments(approval: &Approval) -> String {
     text
 }
 
+/// The value of an argument, with what is left out of it.
+pub(crate) fn value(argument: &ShownArgument) -> String {
+    match argument.cut {
+        0 => argument.value.clone(),
+        cut => format!("{} ({cut} characters left out at …)", argument.value),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use daemon::protocol::{Always, Approval, ApprovalState, Approvals, ShownArgument};
     use jiff::Timestamp;
     use skills::entry_id::EntryId;
+    use skills::offers::Kind;
 
     use super::describe;
 
@@ -121,6 +135,7 @@ mod tests {
             entry: EntryId("github/delete_repo".into()),
             server: "github".into(),
             tool: "delete_repo".into(),
+            offered: None,
             arguments: vec![
                 argument("name", r#""toolshelf""#, 0),
                 argument("why", r#""a … b""#, 1_234),
@@ -145,25 +160,37 @@ mod tests {
             id: "aaaaaaaa".into(),
             server: "github".into(),
             tool: "merge".into(),
+            offered: None,
             definition: "00".into(),
             uid: 1000,
             by: 1000,
             since: Timestamp::UNIX_EPOCH,
         };
+        let reads = Always {
+            tool: "RESOURCES".into(),
+            offered: Some(Kind::Resources),
+            ..always.clone()
+        };
+        let named_alike = Always {
+            tool: "RESOURCES".into(),
+            ..always.clone()
+        };
         let approvals = Approvals {
             waiting: vec![waiting, bare],
-            always: vec![always],
+            always: vec![always, reads, named_alike],
         };
         let expected = "\
-k3v9qa2c  waiting, until 1970-01-01 00:00:00 UTC: delete_repo of server github
+k3v9qa2c  waiting, until 1970-01-01 00:00:00 UTC: tool delete_repo of server github
   for user 1000, shelf[42], by ask \"destructive\" (/home/me/shelf.toml:3)
   name: \"toolshelf\"
   why: \"a … b\" (1234 characters left out at …)
   and 2 more, not shown
-k3v9qa2c  approved once, until 1970-01-01 00:00:00 UTC: delete_repo of server github
+k3v9qa2c  approved once, until 1970-01-01 00:00:00 UTC: tool delete_repo of server github
   for user 1000, shelf[42], by ask \"destructive\" (/home/me/shelf.toml:3)
   without arguments
-aaaaaaaa  approved for good, since 1970-01-01: merge of server github, for user 1000
+aaaaaaaa  approved for good, since 1970-01-01: tool merge of server github, for user 1000
+aaaaaaaa  approved for good, since 1970-01-01: resources of server github, for user 1000
+aaaaaaaa  approved for good, since 1970-01-01: tool RESOURCES of server github, for user 1000
 ";
         assert_eq!(describe(&approvals), expected);
         let nothing = describe(&Approvals::default());

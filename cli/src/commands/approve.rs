@@ -3,6 +3,7 @@
 use clap::Args;
 use daemon::protocol::Approve;
 
+use super::approvals::subject;
 use crate::environment::Environment;
 use crate::error::CommandResult;
 use crate::selection::Which;
@@ -36,11 +37,14 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     })?;
     let extent = match decided.until {
         Some(until) => format!("once, until {}", until.strftime("%H:%M:%S UTC")),
+        None if decided.offered.is_some() => {
+            format!("for good; take it back with shelf deny {}", arguments.id)
+        }
         None => format!(
             "for good, until its definition changes; take it back with shelf deny {}",
             arguments.id
         ),
     };
-    let (server, tool) = (decided.server, decided.tool);
-    Ok(ui.text(&format!("approved {tool} of server {server}, {extent}\n"))?)
+    let what = subject(decided.offered, &decided.tool, &decided.server);
+    Ok(ui.text(&format!("approved {what}, {extent}\n"))?)
 }

@@ -3,6 +3,7 @@
 use clap::Args;
 use daemon::protocol::Deny;
 
+use super::approvals::subject;
 use crate::environment::Environment;
 use crate::error::CommandResult;
 use crate::selection::Which;
@@ -27,6 +28,6 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     let decided = client.deny(&Deny {
         id: arguments.id.clone(),
     })?;
-    let (server, tool) = (decided.server, decided.tool);
-    Ok(ui.text(&format!("denied {tool} of server {server}\n"))?)
+    let what = subject(decided.offered, &decided.tool, &decided.server);
+    Ok(ui.text(&format!("denied {what}\n"))?)
 }

@@ -4,6 +4,7 @@
 mod entry;
 mod listing;
 mod project;
+mod values;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -24,7 +25,7 @@ use crate::ui::Ui;
 ///
 /// A DIR, which begins with / or a dot, or has no /: a project, which is a directory with .mcp.json, .agents/skills or .claude/skills. Where you work in one (the nearest such directory, up to the root of its repository), its servers and skills come beside those of your own configuration, but only once it is trusted: until then nothing of it is read, run or mounted. --config and --skills are trusted as they are given.
 ///
-/// Of a project every server is listed with its command line and every skill; nothing is started. Trusted is what was shown: the bytes of .mcp.json, which count no longer when the file is changed, and the directories with skills, in which skills may change. Variables (${TOKEN}) are filled in when a server is started. Command lines are shown whole; values of variables, headers and URLs that may be secrets as ***.
+/// Of a project every server is listed with its command line and every skill; nothing is started. Trusted is what was shown: the bytes of .mcp.json, which count no longer when the file is changed, and the directories with skills, in which skills may change. Variables (${TOKEN}) are filled in when a server is started. All of it is shown whole, but as *** what is written out under the name of a secret (API_KEY, Authorization) and a password in a URL.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Example:\n  shelf trust github/create_issue\n  shelf trust github/ skills/pdf\n  shelf trust --all\n  shelf trust .\n  shelf trust ~/src/app --yes\n  shelf trust . --json | jq -r '.servers[].command'\n  shelf trust --list\n  shelf trust --remove ~/src/app"

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
+use skills::offers;
 use skills::problem::{Problem, ProblemKind};
 
 use super::remembered::Remembered;
@@ -26,8 +27,10 @@ pub struct Key {
     pub uid: u32,
     /// The server's configured name.
     pub server: String,
-    /// The tool's name as its server sent it.
+    /// The tool's name as its server sent it, or the name of the file that lists what is offered.
     pub tool: String,
+    /// The kind of what is asked for when it is no tool, which may have the same name.
+    pub offered: Option<offers::Kind>,
     /// The hash of its definition.
     pub definition: [u8; 32],
     /// The hash of the arguments.
@@ -203,6 +206,7 @@ impl Approvals {
         let decided = Decided {
             server: super::shown::name(&taken.server),
             tool: super::shown::name(&taken.tool),
+            offered: taken.offered,
             until: None,
         };
         Ok((None, decided))
@@ -225,11 +229,15 @@ fn is_for(always: &Always, key: &Key) -> bool {
     always.uid == key.uid
         && always.server == key.server
         && always.tool == key.tool
+        && always.offered == key.offered
         && always.definition == HEXLOWER.encode(&key.definition)
 }
 
 fn is_same_tool(one: &Always, other: &Always) -> bool {
-    one.uid == other.uid && one.server == other.server && one.tool == other.tool
+    one.uid == other.uid
+        && one.server == other.server
+        && one.tool == other.tool
+        && one.offered == other.offered
 }
 
 fn always_for(known: &Known, by: u32) -> Always {
@@ -237,6 +245,7 @@ fn always_for(known: &Known, by: u32) -> Always {
         id: known.shown.id.clone(),
         server: known.key.server.clone(),
         tool: known.key.tool.clone(),
+        offered: known.key.offered,
         definition: HEXLOWER.encode(&known.key.definition),
         uid: known.key.uid,
         by,
@@ -248,6 +257,7 @@ fn decided(shown: &Approval) -> Decided {
     Decided {
         server: shown.server.clone(),
         tool: shown.tool.clone(),
+        offered: shown.offered,
         until: None,
     }
 }

@@ -115,6 +115,14 @@ impl Target<'_> {
         }
     }
 
+    /// The kind of what is asked for when it is no tool.
+    pub const fn offered(&self) -> Option<offers::Kind> {
+        match self {
+            Self::Tool(_) => None,
+            Self::Offers(kind) => Some(*kind),
+        }
+    }
+
     /// What it says of itself, or what is so by its nature.
     pub const fn hints(&self) -> Hints {
         match self {

@@ -3,18 +3,22 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use skills::entry_id::EntryId;
+use skills::offers;
 
 /// A call that somebody has to approve: the parameters of `confirm`, and an element of [`Approvals`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
     /// By which it is approved.
     pub id: String,
-    /// The tool.
+    /// The tool, or what the server offers of a kind.
     pub entry: EntryId,
     /// The server's configured name; nothing in it deceives the eye.
     pub server: String,
-    /// The tool's name as its server sent it; nothing in it deceives the eye.
+    /// The tool's name as its server sent it, or the name of the file that lists what is offered; nothing in it deceives the eye.
     pub tool: String,
+    /// Of what kind it is when it is no call of a tool. A tool may have the name of a kind's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<offers::Kind>,
     /// The arguments as they are to be shown.
     pub arguments: Vec<ShownArgument>,
     /// How many more arguments there are.
@@ -74,8 +78,11 @@ pub struct Always {
     pub id: String,
     /// The server's configured name.
     pub server: String,
-    /// The tool's name as its server sent it.
+    /// The tool's name as its server sent it, or the name of the file that lists what is offered.
     pub tool: String,
+    /// The kind of what is approved when it is no tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<offers::Kind>,
     /// The hash of the definition, in hexadecimal.
     pub definition: String,
     /// Whose calls.
@@ -117,8 +124,11 @@ pub struct Deny {
 pub struct Decided {
     /// The server's configured name, as it is to be shown.
     pub server: String,
-    /// The tool's name, as it is to be shown.
+    /// The tool's name, or that of the file that lists what is offered, as it is to be shown.
     pub tool: String,
+    /// The kind of what was decided about when it is no tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<offers::Kind>,
     /// Until when the call may be made; absent where that has no end, or it may not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,

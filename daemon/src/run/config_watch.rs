@@ -1,14 +1,21 @@
 //! The watch on the files that the configuration is read from. It knows that one changed, not what is in it.
+//!
+//! Strangers may write and read in the directories of these files, and to a project's file: nothing that they do there may delay
+//! that a change is told.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// How long the file must be quiet before it is read again: editors write in several steps.
+/// How long the files must be quiet before they are read again: editors write in several steps.
 const QUIET: Duration = Duration::from_millis(50);
+
+/// How long it is waited for that: then they are read all the same, and again when they change further.
+const MOST: Duration = Duration::from_millis(200);
 
 /// A running watch; it ends when it is dropped.
 #[derive(Debug)]
@@ -23,13 +30,22 @@ impl ConfigWatch {
     pub(super) fn start(paths: &[PathBuf]) -> Option<Self> {
         let paths = paths.iter().map(std::path::absolute);
         let paths: Vec<_> = paths.collect::<Result<_, _>>().ok()?;
-        let (raw, events) = mpsc::channel();
-        let watcher = notify::recommended_watcher(move |event| drop(raw.send(event))).ok()?;
-        let (changed, changes) = unbounded_channel();
+        let (concerned, events) = mpsc::channel();
         let watched = paths.clone();
+        let mut names = names(&watched);
+        let watcher = notify::recommended_watcher(move |event| {
+            if concerns(&names, &event) {
+                // A link may lead to another name by now.
+                names = self::names(&watched);
+                // Nobody listens any more when the watch ends.
+                let _ = concerned.send(());
+            }
+        });
+        let watcher = watcher.ok()?;
+        let (changed, changes) = unbounded_channel();
         std::thread::Builder::new()
             .name("config-watch".into())
-            .spawn(move || settle(&watched, &events, &changed))
+            .spawn(move || settle(&events, &changed))
             .ok()?;
         let mut watch = Self {
             paths,
@@ -39,9 +55,11 @@ impl ConfigWatch {
         watch.look().then_some(watch)
     }
 
-    /// Waits until a file has changed and all are quiet again; a change since the start counts.
+    /// Waits until a file has changed, and all are quiet again or have had their time for it; a change since the start counts.
     pub(super) async fn changed(&mut self) -> Option<()> {
         let change = self.changes.recv().await;
+        // They are read once for all that was told by now.
+        while self.changes.try_recv().is_ok() {}
         // A link may lead elsewhere by now.
         self.look();
         change
@@ -75,31 +93,36 @@ fn files(path: &Path) -> [PathBuf; 2] {
     [path.to_owned(), target]
 }
 
-/// Makes one change of many events.
-fn settle(
-    paths: &[PathBuf],
-    events: &Receiver<notify::Result<Event>>,
-    changed: &UnboundedSender<()>,
-) {
-    while let Ok(event) = events.recv() {
-        let mut concerned = concerns(paths, &event);
-        while let Ok(more) = events.recv_timeout(QUIET) {
-            concerned |= concerns(paths, &more);
-        }
-        if concerned && changed.send(()).is_err() {
+/// Makes one change of many events, within [`MOST`] of the first.
+fn settle(events: &Receiver<()>, changed: &UnboundedSender<()>) {
+    while events.recv().is_ok() {
+        let end = Instant::now() + MOST;
+        while let Some(left) = end.checked_duration_since(Instant::now())
+            && events.recv_timeout(QUIET.min(left)).is_ok()
+        {}
+        if changed.send(()).is_err() {
             return;
         }
     }
 }
 
-fn concerns(paths: &[PathBuf], event: &notify::Result<Event>) -> bool {
-    let names: Vec<_> = paths.iter().flat_map(|path| files(path)).collect();
+/// How the files are called, and what they lead to.
+fn names(paths: &[PathBuf]) -> Vec<OsString> {
+    let files = paths.iter().flat_map(|path| files(path));
+    let names = files.filter_map(|file| file.file_name().map(OsString::from));
+    names.collect()
+}
+
+/// Whether one of these names was written, made, removed, or came or went by a rename; also when events were lost.
+fn concerns(names: &[OsString], event: &notify::Result<Event>) -> bool {
     event.as_ref().is_ok_and(|event| {
-        let named = |changed: &PathBuf| {
-            names
-                .iter()
-                .any(|file| file.file_name() == changed.file_name())
+        let is_named = |changed: &PathBuf| {
+            let changed = changed.file_name();
+            changed.is_some_and(|changed| names.iter().any(|name| name == changed))
         };
-        !event.kind.is_access() && event.paths.iter().any(named)
+        event.need_rescan() || (!event.kind.is_access() && event.paths.iter().any(is_named))
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 //!
 //! It must not know whether the project is trusted.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
@@ -17,11 +18,12 @@ use serde_json::{Map, Value, json};
 use skills::definition::quote;
 use skills::discovery::{Limits, SkillRoot, discover_outside};
 use skills::entry_id::ServerName;
+use skills::paths::Paths;
 use skills::problem::Problem;
 use skills::summary::spelt_out;
 
+use super::values;
 use crate::commands::sources::count;
-use crate::masking;
 use crate::project::shown;
 
 /// A project as it is shown.
@@ -45,7 +47,8 @@ struct Server<'a> {
 struct Skills<'a> {
     name: &'static str,
     real: &'a Path,
-    skills: Vec<String>,
+    /// By the names of their directories.
+    skills: Vec<PathBuf>,
 }
 
 impl<'a> Listing<'a> {
@@ -102,17 +105,17 @@ impl<'a> Listing<'a> {
         text
     }
 
-    /// For scripts, as masked as the text.
+    /// For scripts, as masked as the text; a path or a name that is not UTF-8 is an array of bytes.
     pub(super) fn json(&self, trusted: bool) -> Value {
         let skills = self.skills.iter().map(|skills| {
             json!({
                 "name": skills.name,
-                "path": skills.real.to_string_lossy(),
-                "skills": skills.skills,
+                "path": skills.real.to_path_buf().to_form(),
+                "skills": skills.skills.to_form(),
             })
         });
         json!({
-            "directory": self.project.directory.to_string_lossy(),
+            "directory": self.project.directory.to_form(),
             "trusted": trusted,
             "servers": self.servers.iter().map(Server::json).collect::<Vec<_>>(),
             "skills": skills.collect::<Vec<_>>(),
@@ -134,14 +137,17 @@ impl Server<'_> {
                     lines.push(format!("    in {}", spelt_out(&quote(cwd))));
                 }
                 if !stdio.env.is_empty() {
-                    lines.push(format!("    env {}", pairs(&variables(stdio))));
+                    lines.push(format!("    env {}", pairs(&shown_values(&stdio.env))));
                 }
             }
             Transport::Http(http) => {
-                let url = spelt_out(&masking::address(&http.url));
+                let url = spelt_out(&values::address(&http.url));
                 lines.push(format!("  {name}: connects to {url}"));
                 if !http.headers.is_empty() {
-                    lines.push(format!("    headers {}", pairs(&headers(&http.headers))));
+                    lines.push(format!(
+                        "    headers {}",
+                        pairs(&shown_values(&http.headers))
+                    ));
                 }
             }
             Transport::Invalid(problem) => {
@@ -178,12 +184,12 @@ impl Server<'_> {
             Transport::Stdio(stdio) => {
                 object["command"] = json!(stdio.command);
                 object["args"] = json!(stdio.args);
-                object["env"] = map(variables(stdio));
+                object["env"] = map(shown_values(&stdio.env));
                 object["cwd"] = json!(stdio.cwd);
             }
             Transport::Http(http) => {
-                object["url"] = json!(masking::address(&http.url));
-                object["headers"] = map(headers(&http.headers));
+                object["url"] = json!(values::address(&http.url));
+                object["headers"] = map(shown_values(&http.headers));
             }
             Transport::Invalid(problem) => object["problem"] = json!(problem),
         }
@@ -196,7 +202,7 @@ impl Skills<'_> {
         let number = count(self.skills.len(), "skill", "skills");
         let mut line = format!("{} has {number}", self.name);
         if !self.skills.is_empty() {
-            let names = self.skills.iter().map(|name| spelt_out(&quote(name)));
+            let names = self.skills.iter().map(|name| shown(name));
             let names: Vec<_> = names.collect();
             let _ = write!(line, ": {}", names.join(", "));
         }
@@ -214,36 +220,31 @@ fn command_line(stdio: &StdioConfig) -> String {
     words.join(" ")
 }
 
-fn variables(stdio: &StdioConfig) -> BTreeMap<&str, String> {
-    let variables = stdio.env.iter();
-    variables
-        .map(|(name, value)| (name.as_str(), masking::value(name, value)))
+/// Variables or headers with their values as they are shown.
+fn shown_values(values: &BTreeMap<String, String>) -> BTreeMap<&str, &str> {
+    let values = values.iter();
+    values
+        .map(|(name, value)| (name.as_str(), values::value(name, value)))
         .collect()
 }
 
-fn headers(headers: &BTreeMap<String, String>) -> BTreeMap<&str, String> {
-    let headers = headers.iter();
-    headers
-        .map(|(name, value)| (name.as_str(), masking::shown(value)))
-        .collect()
-}
-
-fn pairs(pairs: &BTreeMap<&str, String>) -> String {
+fn pairs(pairs: &BTreeMap<&str, &str>) -> String {
     let pairs = pairs
         .iter()
-        .map(|(name, value)| spelt_out(&format!("{name}={}", quote_plain(value))));
+        .map(|(name, value)| spelt_out(&format!("{}={}", quote_plain(name), quote_plain(value))));
     pairs.collect::<Vec<_>>().join(" ")
 }
 
-/// A value in quotes where several words would be read; a mask and a reference stay as they are.
-fn quote_plain(value: &str) -> String {
-    match value.contains(char::is_whitespace) {
-        true => quote(value).into_owned(),
-        false => value.to_owned(),
+/// A text in quotes where it could be read as several, or as quoted; a mask and a reference stay as they are.
+fn quote_plain(text: &str) -> Cow<'_, str> {
+    let may_mislead = |sign: char| sign.is_whitespace() || ['\'', '"', '\\'].contains(&sign);
+    match text.contains(may_mislead) {
+        true => quote(text),
+        false => text.into(),
     }
 }
 
-fn map(pairs: BTreeMap<&str, String>) -> Value {
+fn map(pairs: BTreeMap<&str, &str>) -> Value {
     let pairs = pairs.into_iter();
     Value::Object(
         pairs
@@ -253,7 +254,7 @@ fn map(pairs: BTreeMap<&str, String>) -> Value {
 }
 
 /// The names of the skills in a directory, as a shelf would find them.
-fn skill_names(directory: &Path) -> Vec<String> {
+fn skill_names(directory: &Path) -> Vec<PathBuf> {
     let root = SkillRoot {
         path: directory.to_owned(),
         source: None,
@@ -263,9 +264,7 @@ fn skill_names(directory: &Path) -> Vec<String> {
     let mounts: Vec<_> = mounts.map(|mount| mount.mount_point).collect();
     let found = discover_outside(&[root], Limits::default(), &mounts, &[]);
     let names = found.skills.iter();
-    names
-        .map(|skill| skill.name.to_string_lossy().into_owned())
-        .collect()
+    names.map(|skill| PathBuf::from(&skill.name)).collect()
 }
 
 /// What has to be known besides.

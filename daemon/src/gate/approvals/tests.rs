@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use skills::entry_id::EntryId;
+use skills::offers::Kind;
 use skills::problem::ProblemKind;
 
 use super::{Approvals, Key, LIFETIME, MOST, Standing};
@@ -20,6 +21,7 @@ fn key(arguments: u8) -> Key {
         uid: 1000,
         server: "github".into(),
         tool: "delete".into(),
+        offered: None,
         definition: [1; 32],
         arguments: [arguments; 32],
     }
@@ -31,6 +33,7 @@ fn shown() -> Approval {
         entry: EntryId("github/delete".into()),
         server: "github".into(),
         tool: "delete".into(),
+        offered: None,
         arguments: Vec::new(),
         more: 0,
         rule: "ask".into(),
@@ -165,6 +168,31 @@ fn what_is_for_good_outlives_the_daemon_and_not_the_definition() {
     after.approve(&id, true, 1000, now).unwrap();
     assert_eq!(after.list(now).unwrap().always.len(), 1);
     assert_eq!(after.take(&key(1), now), Standing::Undecided);
+}
+
+#[test]
+fn a_tool_with_the_name_of_a_kind_is_not_what_is_offered() {
+    let state = tempfile::tempdir().unwrap();
+    let (approvals, now) = (approvals(state.path()), Instant::now());
+    let reads = Key {
+        tool: "RESOURCES".into(),
+        offered: Some(Kind::Resources),
+        ..key(1)
+    };
+    // Whatever its definition is.
+    let tool = Key {
+        offered: None,
+        ..reads.clone()
+    };
+    for key in [&reads, &tool] {
+        let id = approvals.wait(key.clone(), shown(), now).unwrap();
+        assert_eq!(approvals.take(key, now), Standing::Undecided);
+        approvals.approve(&id, true, 1000, now).unwrap();
+    }
+    for key in [&reads, &tool] {
+        assert_eq!(approvals.take(key, now), Standing::Approved, "{key:?}");
+    }
+    assert_eq!(approvals.list(now).unwrap().always.len(), 2);
 }
 
 #[test]
