@@ -148,6 +148,32 @@ fn several_calls_under_way_are_told_apart_by_their_streams_or_not_at_all() {
 }
 
 #[test]
+fn a_call_that_was_given_up_may_be_the_one_that_asks_until_it_is_answered() {
+    if lacks_program("python3") {
+        return;
+    }
+    let asking = Asking::new(&[]);
+    let slow = ["--timeout", "1s", "asking/slow", "--seconds", "6"];
+    let words: Vec<&str> = ["call", "--config", "mcp.json"]
+        .into_iter()
+        .chain(slow)
+        .collect();
+    asking.shelf.run(&words).fails(124);
+    let form = json!({ "ask": [person()] });
+    let answered = || {
+        let finished = asking.ask(&["--answer", "name=x"], &form);
+        let action = replies(&finished.stdout)[0]["action"].clone();
+        (action, finished.stderr)
+    };
+    let (action, stderr) = answered();
+    assert_eq!(action, "cancel", "{stderr}");
+    assert!(stderr.contains("one that was given up"), "{stderr}");
+    assert!(!stderr.contains("Who are you?"), "{stderr}");
+    // Its server replies at last.
+    wait_until("nobody else can ask", || answered().0 == "accept");
+}
+
+#[test]
 fn a_question_outside_of_every_call_is_cancelled_and_logged() {
     if lacks_program("python3") {
         return;

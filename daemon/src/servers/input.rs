@@ -152,7 +152,7 @@ mod tests {
             ),
             (
                 json!({ "inputRequests": { "k": { "method": "elicitation/create", "params": { "mode": "url", "message": "go" } } } }),
-                "of the mode \"url\"",
+                "of the mode \"url\": go",
             ),
         ] {
             let problem = answered(wanted.clone(), &[]).await.unwrap_err();

@@ -23,6 +23,10 @@ const FORMS: &str = r#"{"elicitation":{"form":{}}}"#;
 /// The same, and roots, where the configuration has some.
 const FORMS_AND_ROOTS: &str = r#"{"roots":{},"elicitation":{"form":{}}}"#;
 
+/// What a server asks for that does not say for which of several calls.
+const SEVERAL: &str = "something while several calls were under way, and does not say for which of them (one that was given up is under way until the server \
+    replies to it or is restarted)";
+
 /// Why a server gets no answer, in the terms of JSON-RPC.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unanswered {
@@ -106,11 +110,13 @@ impl Answers {
                 to,
                 ErrorCode::METHOD_NOT_FOUND,
                 "roots, of which the configuration has none for it (key `roots`)",
+                "",
             )),
             "sampling/createMessage" => Err(self.refused(
                 to,
                 ErrorCode::METHOD_NOT_FOUND,
                 "a text of a model (sampling), which shelf never asks for",
+                "",
             )),
             _ => Err(Unanswered {
                 code: ErrorCode::METHOD_NOT_FOUND,
@@ -132,29 +138,26 @@ impl Answers {
         let message = part("message").and_then(Value::as_str).unwrap_or_default();
         // Without a mode it is a form: so it was before there were others.
         if let Some(mode) = part("mode").filter(|mode| *mode != "form") {
-            let what = format!(
-                "an elicitation of the mode {mode}, of which only \"form\" is supported: {message}"
-            );
-            return Err(self.refused(to, ErrorCode::INVALID_PARAMS, &what));
+            let what = "an elicitation that is no form, and only forms are supported";
+            let details = format!("of the mode {mode}: {message}");
+            return Err(self.refused(to, ErrorCode::INVALID_PARAMS, what, &details));
         }
         let schema = part("requestedSchema").unwrap_or(&Value::Null);
         let schema = serde_json::value::to_raw_value(schema).map_err(|e| e.to_string());
         let readable = schema.and_then(|schema| Form::read(message, &schema).map(|_| schema));
         let schema = readable.map_err(|why| {
-            let what = format!("a form that can't be read ({why}): {message}");
-            self.refused(to, ErrorCode::INVALID_PARAMS, &what)
+            let details = format!("{why}: {message}");
+            let what = "a form that can't be read";
+            self.refused(to, ErrorCode::INVALID_PARAMS, what, &details)
         })?;
         let elicited = match to {
             Addressee::Caller(asker) => asker.ask(message.to_owned(), schema).await,
             Addressee::OneOf(_) => {
-                let what = format!(
-                    "something while several calls were under way, and does not say for which of them: {message}"
-                );
-                self.note(to, &what);
+                self.note(to, SEVERAL, message);
                 Elicited::Cancel { why: None }
             }
             Addressee::Nobody => {
-                self.note(to, &format!("something outside of every call: {message}"));
+                self.note(to, "something outside of every call", message);
                 Elicited::Cancel { why: None }
             }
         };
@@ -165,28 +168,34 @@ impl Answers {
         })
     }
 
-    fn refused(&self, to: &Addressee, code: ErrorCode, what: &str) -> Unanswered {
-        self.note(to, what);
+    fn refused(&self, to: &Addressee, code: ErrorCode, what: &str, details: &str) -> Unanswered {
+        self.note(to, what, details);
         Unanswered {
             code,
-            message: format!("refused: the server asked for {what}"),
+            message: refusal(what, details),
         }
     }
 
-    /// Says in the log, and to whom it may concern, what the server does not get.
-    fn note(&self, to: &Addressee, what: &str) {
-        let said = format!("refused: the server asked for {what}");
+    /// Says in the log, and to whom it may concern, what the server does not get. What it said itself (`details`) may be meant for one caller
+    /// alone: where it is not known for which, none hears it.
+    fn note(&self, to: &Addressee, what: &str, details: &str) {
+        let said = refusal(what, details);
         self.log.noise(&format!("({said})"));
         match to {
             Addressee::Nobody => {}
             Addressee::Caller(asker) => asker.tell(said),
             Addressee::OneOf(askers) => {
                 for asker in askers {
-                    asker.tell(said.clone());
+                    asker.tell(refusal(what, ""));
                 }
             }
         }
     }
+}
+
+fn refusal(what: &str, details: &str) -> String {
+    let colon = if details.is_empty() { "" } else { ": " };
+    format!("refused: the server asked for {what}{colon}{details}")
 }
 
 impl Service<RoleClient> for Answers {

@@ -5,6 +5,7 @@
 //! request that carries a [`Ticket`] goes to the ticket as the bytes that were sent; rmcp only learns that there was one.
 
 mod asked;
+mod given_up;
 mod pipes;
 
 use std::collections::HashMap;
@@ -24,7 +25,8 @@ use super::server_log::ServerLog;
 use super::ticket::{Lost, Reply, ServerError, Ticket, WeakTicket};
 use crate::cache::Era;
 
-pub(super) use pipes::tap;
+use self::given_up::GivenUp;
+pub(super) use self::pipes::tap;
 
 /// The longest line that is read whole.
 pub(super) const MAX_LINE: usize = 64 * 1024 * 1024;
@@ -47,6 +49,8 @@ struct Pending {
     progress: HashMap<i64, WeakTicket>,
     /// The requests of the handshake in the order in which they were sent.
     handshake: Vec<(i64, Era)>,
+    /// Calls for which nobody waits any more, and of which the tickets are gone.
+    given_up: GivenUp,
 }
 
 impl Tap {
@@ -83,6 +87,9 @@ impl Tap {
     pub(super) fn lose(&self, id: i64, lost: Lost) -> Option<ServerJsonRpcMessage> {
         let mut pending = self.pending();
         let Some(ticket) = pending.tickets.remove(&id) else {
+            if pending.given_up.remove(id) {
+                return None;
+            }
             // Of a handshake that was given up nobody wants to hear.
             let given_up = pending.handshake.iter().any(|(known, _)| *known == id);
             return (!given_up).then(|| error(id, ErrorCode::INTERNAL_ERROR, lost.what));
@@ -172,6 +179,9 @@ impl Tap {
             });
             return Some(response(id));
         }
+        if pending.given_up.remove(id) {
+            return None;
+        }
         let handshake = pending.handshake.iter().position(|(known, _)| *known == id);
         let superseded = handshake.is_some_and(|at| at + 1 < pending.handshake.len());
         let era = handshake.map(|at| pending.handshake[at].1);
@@ -213,7 +223,11 @@ impl Tap {
                 .noise(&format!("(a line of {bytes} bytes was left out)"));
             return None;
         };
-        let Some(ticket) = self.pending().tickets.remove(&id) else {
+        let mut pending = self.pending();
+        let Some(ticket) = pending.tickets.remove(&id) else {
+            if pending.given_up.remove(id) {
+                return None;
+            }
             return Some(error(
                 id,
                 ErrorCode::INTERNAL_ERROR,
@@ -270,7 +284,7 @@ impl Tap {
                     return;
                 };
                 ticket.mark_sent();
-                pending.tickets.retain(|_, ticket| ticket.is_wanted());
+                pending.forget_tickets();
                 pending.progress.retain(|_, ticket| ticket.is_wanted());
                 pending.tickets.insert(id, ticket.downgrade());
                 if let Some(token) = request.get_meta().get_progress_token()
@@ -280,6 +294,19 @@ impl Tap {
                 }
             }
         }
+    }
+}
+
+impl Pending {
+    /// Forgets the tickets for which nobody waits any more; of calls their ids are kept.
+    fn forget_tickets(&mut self) {
+        let given_up = &mut self.given_up;
+        self.tickets.retain(|id, ticket| {
+            if ticket.is_given_up() {
+                given_up.add(*id);
+            }
+            ticket.is_wanted()
+        });
     }
 }
 

@@ -115,7 +115,10 @@ pub(super) struct Ticket(Arc<State>);
 
 /// A ticket that nobody may wait for any more.
 #[derive(Debug)]
-pub(super) struct WeakTicket(Weak<State>);
+pub(super) struct WeakTicket {
+    state: Weak<State>,
+    has_asker: bool,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -186,16 +189,24 @@ impl Ticket {
     }
 
     pub(super) fn downgrade(&self) -> WeakTicket {
-        WeakTicket(Arc::downgrade(&self.0))
+        WeakTicket {
+            state: Arc::downgrade(&self.0),
+            has_asker: self.0.asker.is_some(),
+        }
     }
 }
 
 impl WeakTicket {
     pub(super) fn upgrade(&self) -> Option<Ticket> {
-        self.0.upgrade().map(Ticket)
+        self.state.upgrade().map(Ticket)
     }
 
     pub(super) fn is_wanted(&self) -> bool {
-        self.0.strong_count() > 0
+        self.state.strong_count() > 0
+    }
+
+    /// Whether it is that of a call for which nobody waits any more.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.has_asker && !self.is_wanted()
     }
 }

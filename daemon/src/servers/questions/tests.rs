@@ -75,7 +75,8 @@ async fn a_form_for_none_or_for_one_of_several_is_cancelled_and_told() {
         let (answer, told, log) = asked("elicitation/create", form(), callers).await;
         assert_eq!(answer.unwrap(), json!({ "action": "cancel" }));
         assert_eq!(told.len(), callers);
-        assert!(told.iter().all(|what| what.contains("who?")), "{told:?}");
+        // It may be the other session's.
+        assert!(!told.iter().any(|what| what.contains("who?")), "{told:?}");
         assert!(log.contains("who?"), "{log}");
     }
 }

@@ -27,18 +27,20 @@ impl Tap {
         ))
     }
 
-    /// Whose call a question belongs to: that of the stream on which it came, else the only one under way.
+    /// Whose call a question belongs to: that of the stream on which it came, else the only one under way. One that was given up
+    /// is under way until the server replies to it.
     fn addressee(&self, stream: Option<i64>) -> Addressee {
-        let pending = self.pending();
+        let mut pending = self.pending();
+        pending.forget_tickets();
         let asker = |ticket: &WeakTicket| ticket.upgrade()?.asker().cloned();
         if let Some(stream) = stream {
             let asker = pending.tickets.get(&stream).and_then(asker);
             return asker.map_or(Addressee::Nobody, Addressee::Caller);
         }
         let mut askers: Vec<_> = pending.tickets.values().filter_map(asker).collect();
-        match askers.len() {
-            0 => Addressee::Nobody,
-            1 => Addressee::Caller(askers.remove(0)),
+        match (askers.len(), pending.given_up.any()) {
+            (0, _) => Addressee::Nobody,
+            (1, false) => Addressee::Caller(askers.remove(0)),
             _ => Addressee::OneOf(askers),
         }
     }
