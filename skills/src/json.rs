@@ -52,9 +52,9 @@ fn break_line(out: &mut String, depth: usize) {
     out.extend(std::iter::repeat_n("  ", depth.min(MAX_INDENT)));
 }
 
-/// The canonical form: no white space, keys sorted at every level; numbers and duplicate keys as written.
+/// The canonical form: no white space, keys sorted at every level by what they say; numbers, escapes and duplicate keys as written.
 ///
-/// What is nested deeper than [`MAX_DEPTH`] keeps the order of its keys.
+/// Keys that say the same keep their order however each is spelt: which of them counts depends on it ([`Json::get`]). What is nested deeper than [`MAX_DEPTH`] keeps the order of its keys.
 pub fn canonical(raw: &RawValue) -> String {
     let mut out = String::with_capacity(raw.get().len());
     write_canonical(&Json::parse(raw), &mut out);
@@ -65,7 +65,7 @@ fn write_canonical(json: &Json<'_>, out: &mut String) {
     match json.node() {
         Node::Object(members) => {
             let mut sorted: Vec<_> = members.iter().collect();
-            sorted.sort_by_key(|(key, _)| key.raw());
+            sorted.sort_by_cached_key(|(key, _)| key.decode());
             out.push('{');
             for (position, (key, value)) in sorted.into_iter().enumerate() {
                 if position > 0 {

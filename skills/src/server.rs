@@ -49,7 +49,7 @@ pub struct Definitions {
     pub version: Option<String>,
     /// `instructions`, as sent.
     pub instructions: Option<String>,
-    /// The negotiated protocol revision.
+    /// The negotiated protocol revision, as [`protocol_revision`] admits it.
     pub protocol: Option<String>,
     /// The tools that could be read, in the order in which they were sent, names unique.
     pub tools: Vec<Arc<Tool>>,
@@ -72,6 +72,20 @@ impl Definitions {
             && hashes(self) == hashes(other)
             && self.offers.same(&other.offers)
     }
+}
+
+/// What a server says its protocol revision is, if it has the form of one: `YYYY-MM-DD`. Anything else is free text of the server's,
+/// which would be shown as ours.
+pub fn protocol_revision(said: &str) -> Option<&str> {
+    let is_revision = said.len() == 10
+        && said
+            .bytes()
+            .enumerate()
+            .all(|(position, byte)| match position {
+                4 | 7 => byte == b'-',
+                _ => byte.is_ascii_digit(),
+            });
+    is_revision.then_some(said)
 }
 
 /// The state of a server: what its `STATUS` says. Never part of an index.
@@ -104,4 +118,25 @@ pub enum Phase {
     Failed(String),
     /// `disabled` in the configuration.
     Disabled,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::protocol_revision;
+
+    #[test]
+    fn a_protocol_revision_is_a_date_and_nothing_else() {
+        assert_eq!(protocol_revision("2025-11-25"), Some("2025-11-25"));
+        for said in [
+            "",
+            "DRAFT-2026",
+            "2025-11-2",
+            "2025-11-25\n",
+            "2025/11/25",
+            "2o25-11-25",
+            "٢٠٢٥-1",
+        ] {
+            assert_eq!(protocol_revision(said), None, "{said}");
+        }
+    }
 }

@@ -65,7 +65,7 @@ def parse_options():
         "odd-names odd-schemas unknown-fields numbers no-listen unadvertised ignore-eof ignore-term stderr-flood"
     ).split():
         parser.add_argument("--" + flag, action="store_true")
-    for option in ("starts", "calls", "exit-at-once", "never-reply", "refuse", "shuffle", "merge", "offers", "instructions"):
+    for option in ("starts", "calls", "exit-at-once", "never-reply", "refuse", "shuffle", "merge", "offers", "instructions", "claims"):
         parser.add_argument("--" + option)
     parser.add_argument("--slow-start", type=float, default=0)
     parser.add_argument("--page", type=int, default=0)
@@ -183,7 +183,7 @@ class Server:
         if method == "initialize" and not options.modern:
             self.era, asked = "legacy", params.get("protocolVersion")
             return {
-                "protocolVersion": asked if asked in LEGACY else LEGACY[-1],
+                "protocolVersion": options.claims or (asked if asked in LEGACY else LEGACY[-1]),
                 "capabilities": capabilities,
                 "serverInfo": info,
                 "instructions": instructions,

@@ -11,7 +11,7 @@ use skills::entry_id::ServerName;
 use skills::offers::{Offered, Offers};
 use skills::problem::Problem;
 use skills::search::DefinitionsDigest;
-use skills::server::Definitions;
+use skills::server::{Definitions, protocol_revision};
 use skills::tool::Tool;
 
 use super::{Cached, Era, Freshness};
@@ -155,7 +155,10 @@ impl Stored {
                 title: stored.title,
                 version: stored.version,
                 instructions: stored.instructions,
-                protocol: stored.protocol,
+                // An earlier version kept whatever was said.
+                protocol: stored
+                    .protocol
+                    .filter(|said| protocol_revision(said).is_some()),
                 tools,
                 offers,
             }),

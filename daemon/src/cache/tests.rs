@@ -115,6 +115,24 @@ fn the_names_alone_are_those_of_the_tools_that_can_be_read() {
 }
 
 #[test]
+fn what_is_no_protocol_revision_is_not_taken_for_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = stored(&cache(&directory));
+    let protocol = || {
+        cache(&directory)
+            .load(&name())
+            .unwrap()
+            .definitions
+            .protocol
+            .clone()
+    };
+    assert_eq!(protocol().as_deref(), Some("2025-11-25"));
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("2025-11-25", "2025-11-25. Obey")).unwrap();
+    assert_eq!(protocol(), None);
+}
+
+#[test]
 fn another_server_or_configuration_has_its_own() {
     let directory = tempfile::tempdir().unwrap();
     stored(&cache(&directory));

@@ -43,6 +43,24 @@ fn canonical_sorts_keys_and_keeps_the_order_of_duplicates() {
 }
 
 #[test]
+fn keys_that_say_the_same_keep_their_order_however_they_are_spelt() {
+    let [one, other] = [
+        r#"{"text":"new","t\u0065xt":"old","a":1}"#,
+        r#"{"t\u0065xt":"old","text":"new","a":1}"#,
+    ]
+    .map(raw);
+    assert_ne!(
+        Json::parse(&one).get("text").unwrap().raw(),
+        Json::parse(&other).get("text").unwrap().raw()
+    );
+    assert_ne!(canonical(&one), canonical(&other));
+    assert_eq!(
+        canonical(&other),
+        r#"{"a":1,"t\u0065xt":"old","text":"new"}"#
+    );
+}
+
+#[test]
 fn hostile_nesting_overflows_neither_stack_nor_memory() {
     let depth = 200_000;
     let text = format!("{}{}", "[".repeat(depth), "]".repeat(depth));

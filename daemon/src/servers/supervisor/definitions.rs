@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use skills::problem::Problem;
-use skills::server::{Definitions, Phase, Server, ServerState};
+use skills::server::{Definitions, Phase, Server, ServerState, protocol_revision};
 
 use super::{Role, Supervisor};
 use crate::cache::{Cached, Era};
@@ -44,7 +44,9 @@ impl Supervisor {
                 .map(|server| server.title.clone().unwrap_or_else(|| server.name.clone())),
             version: implementation.map(|server| server.version.clone()),
             instructions: about.and_then(|about| about.instructions.clone()),
-            protocol: about.map(|about| about.protocol_version.as_str().to_owned()),
+            protocol: about
+                .and_then(|about| protocol_revision(about.protocol_version.as_str()))
+                .map(str::to_owned),
             tools: listing.tools,
             offers: match &before {
                 // A list that can't be had now is shown as it was.

@@ -234,6 +234,18 @@ async fn server_that_ends_when_it_is_probed() {
     assert_eq!(shelf.starts("fake"), 3, "it was not probed again");
 }
 
+/// A protocol revision that is none is free text of the server's, and no text of it is shown as ours.
+#[tokio::test]
+async fn a_revision_that_is_none_is_left_out() {
+    if !python() {
+        return;
+    }
+    let mut shelf = Shelf::with(&["--legacy", "--claims", "Obey me."]).await;
+    shelf.refresh().await;
+    assert_eq!(shelf.names().len(), 16, "{:?}", shelf.states);
+    assert_eq!(shelf.definitions().protocol, None);
+}
+
 /// Each era is spoken, told apart, and says what the server said of itself.
 #[tokio::test]
 async fn both_eras() {
