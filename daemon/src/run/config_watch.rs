@@ -3,7 +3,6 @@
 //! Strangers may write and read in the directories of these files, and to a project's file: nothing that they do there may delay
 //! that a change is told.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
@@ -32,11 +31,8 @@ impl ConfigWatch {
         let paths: Vec<_> = paths.collect::<Result<_, _>>().ok()?;
         let (concerned, events) = mpsc::channel();
         let watched = paths.clone();
-        let mut names = names(&watched);
         let watcher = notify::recommended_watcher(move |event| {
-            if concerns(&names, &event) {
-                // A link may lead to another name by now.
-                names = self::names(&watched);
+            if concerns(&watched, &event) {
                 // Nobody listens any more when the watch ends.
                 let _ = concerned.send(());
             }
@@ -106,19 +102,13 @@ fn settle(events: &Receiver<()>, changed: &UnboundedSender<()>) {
     }
 }
 
-/// How the files are called, and what they lead to.
-fn names(paths: &[PathBuf]) -> Vec<OsString> {
-    let files = paths.iter().flat_map(|path| files(path));
-    let names = files.filter_map(|file| file.file_name().map(OsString::from));
-    names.collect()
-}
-
-/// Whether one of these names was written, made, removed, or came or went by a rename; also when events were lost.
-fn concerns(names: &[OsString], event: &notify::Result<Event>) -> bool {
+/// Whether one of the files was written, made, removed, or came or went by a rename; also when events were lost.
+fn concerns(paths: &[PathBuf], event: &notify::Result<Event>) -> bool {
     event.as_ref().is_ok_and(|event| {
+        // By what a link leads to now.
         let is_named = |changed: &PathBuf| {
-            let changed = changed.file_name();
-            changed.is_some_and(|changed| names.iter().any(|name| name == changed))
+            let mut files = paths.iter().flat_map(|path| files(path));
+            files.any(|file| file.file_name() == changed.file_name())
         };
         event.need_rescan() || (!event.kind.is_access() && event.paths.iter().any(is_named))
     })

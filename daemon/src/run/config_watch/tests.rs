@@ -1,5 +1,5 @@
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -59,6 +59,8 @@ async fn what_else_happens_in_the_directory_delays_nothing() {
         fs::write(&notes, fs::read(&notes).unwrap()).unwrap();
         let _ = fs::read(&again);
     });
+    let idle = tokio::time::timeout(MOST * 2, watch.changed()).await;
+    assert!(idle.is_err(), "nothing changed");
     fs::write(&file, "").unwrap();
     assert!(told(&mut watch).await);
 }
@@ -77,20 +79,34 @@ async fn a_file_that_is_written_on_and_on_is_told_all_the_same() {
     assert!(told(&mut watch).await);
 }
 
+#[tokio::test]
+async fn what_a_link_leads_to_is_watched_when_it_was_gone_meanwhile() {
+    let place = tempfile::tempdir().unwrap();
+    let (file, target) = (place.path().join("shelf.toml"), place.path().join("mine"));
+    std::os::unix::fs::symlink("mine", &file).unwrap();
+    fs::write(&target, "").unwrap();
+    let mut watch = ConfigWatch::start(&[file]).unwrap();
+    fs::write(&target, "x").unwrap();
+    assert!(told(&mut watch).await);
+    fs::remove_file(&target).unwrap();
+    fs::write(&target, "y").unwrap();
+    assert!(told(&mut watch).await);
+}
+
 #[test]
 fn only_what_changes_a_file_concerns() {
-    let names = ["shelf.toml".into()];
+    let files = [PathBuf::from("/x/shelf.toml")];
     let event = |kind, path: &str| -> Result<Event> {
         Ok(Event::new(kind).add_path(Path::new("/x").join(path)))
     };
     let made = EventKind::Create(CreateKind::File);
-    assert!(concerns(&names, &event(made, "shelf.toml")));
-    assert!(!concerns(&names, &event(made, "shelf.toml.swp")));
+    assert!(concerns(&files, &event(made, "shelf.toml")));
+    assert!(!concerns(&files, &event(made, "shelf.toml.swp")));
     for mode in [AccessMode::Read, AccessMode::Any] {
         let read = EventKind::Access(AccessKind::Open(mode));
-        assert!(!concerns(&names, &event(read, "shelf.toml")));
+        assert!(!concerns(&files, &event(read, "shelf.toml")));
     }
     // The kernel keeps only so many events that nobody has fetched: any could be among those that are lost.
     let lost = Event::new(EventKind::Other).set_flag(Flag::Rescan);
-    assert!(concerns(&names, &Ok(lost)));
+    assert!(concerns(&files, &Ok(lost)));
 }
