@@ -13,12 +13,21 @@ use crate::support::wait_until;
 
 /// A mounted shelf with one of them; `None` where it or a mount is missing.
 fn shelf(program: &str, arguments: &[&str]) -> Option<Shelf> {
+    shelf_with(program, arguments, &json!({}))
+}
+
+/// The same, with more in its entry of the configuration.
+fn shelf_with(program: &str, arguments: &[&str], more: &Value) -> Option<Shelf> {
     if lacks_mount() {
         return None;
     }
     let program = real_servers()?.join(program);
     let shelf = Shelf::new();
-    shelf.servers(json!({ "real": { "command": program, "args": arguments } }));
+    let mut server = json!({ "command": program, "args": arguments });
+    for (key, value) in more.as_object().unwrap() {
+        server[key] = value.clone();
+    }
+    shelf.servers(json!({ "real": server }));
     // Node and Python start slowly on a machine that does other things.
     shelf.mount_with(&["--wait", "60"]).succeeds();
     let index = shelf.read("INDEX.md");
@@ -136,6 +145,23 @@ fn filesystem() {
     let outside = shelf.run(&["call", "real/read_text_file", "--path", "/etc/passwd"]);
     let said = outside.fails(1);
     assert!(said.contains("denied"), "{said}");
+}
+
+#[test]
+fn the_first_call_after_a_start_has_the_roots() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path().canonicalize().unwrap();
+    fs::write(directory.join("note.txt"), "read by a server").unwrap();
+    let roots = json!({ "roots": [directory] });
+    let Some(shelf) = shelf_with("mcp-server-filesystem", &[], &roots) else {
+        return;
+    };
+    let note = directory.join("note.txt");
+    for _ in 0..3 {
+        let read = shelf.call(&["real/read_text_file", "--path", note.to_str().unwrap()]);
+        assert!(read.contains("read by a server"), "{read}");
+        shelf.run(&["servers", "stop", "real"]).succeeds();
+    }
 }
 
 #[test]

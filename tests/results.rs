@@ -124,6 +124,29 @@ fn a_result_has_the_form_that_is_asked_for() {
 }
 
 #[test]
+fn data_that_is_not_base64_is_no_image() {
+    if lacks_mount() {
+        return;
+    }
+    let shelf = shelf();
+    let block = json!({ "type": "image", "data": "no base64!", "mimeType": "image/png" });
+    let image = json!({ "content": [block] });
+    for place in ["new.png", "-"] {
+        let refused = give(&shelf, &["--out", place], "results/give", &image);
+        assert_eq!((refused.code, &*refused.stdout), (65, ""), "{place}");
+        assert!(refused.stderr.contains("not base64"), "{}", refused.stderr);
+    }
+    assert!(!shelf.path("new.png").exists());
+    let kept = give(&shelf, &[], "results/give", &image);
+    let (path, warning) = kept.stderr.split_once('\n').unwrap();
+    assert_eq!(kept.code, 0);
+    assert!(warning.contains("not base64"), "{warning}");
+    assert!(path.ends_with(".json"), "{path}");
+    let kept: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(kept, block);
+}
+
+#[test]
 fn files_that_do_not_go_where_they_were_to_go_are_kept() {
     if lacks_mount() {
         return;

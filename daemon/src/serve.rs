@@ -4,6 +4,7 @@
 //! spoken by hand, a message a line, because what a tool answers has to pass through as the bytes that its server sent. This
 //! module knows neither sockets nor how a daemon is found: that is a [`Shelf`]'s.
 
+mod beside;
 mod calling;
 mod dispatch;
 mod eras;
@@ -14,7 +15,6 @@ mod results;
 mod running;
 mod searching;
 mod tools;
-mod unanswered;
 mod writer;
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod member;
 mod questions;
 mod report;
 mod server_log;
+mod settling;
 mod supervisor;
 mod tap;
 #[cfg(test)]

@@ -7,7 +7,7 @@ sent as lines of JSON: {"declared": capabilities}, {"call": name, "params": …}
 
 Tools:
   ask      `ask` is a list of requests, each with `method` and `params`; they are put one after the other, and the text is the JSON list of the
-           replies. `aside` puts them on the GET stream; `tell` tells progress while it waits; `withdraw` takes each back; `endless` never
+           replies. `aside` puts them on the GET stream; `tell` tells progress while it waits; `withdraw` takes each back; `die` ends the server once it has asked; `endless` never
            has enough; `state` is the state of the later era; `task` answers with a task.
   later    puts the requests when its own answer is out
   slow     `seconds`: a call that is under way
@@ -80,6 +80,8 @@ def ask(arguments, token, send):
             send({"method": "notifications/cancelled", "params": {"requestId": identifier}})
             replies.append("withdrawn")
             continue
+        if arguments.get("die"):
+            os._exit(1)
         replies.append(reply.get())
     return text(json.dumps(replies))
 

@@ -6,6 +6,7 @@ use skills::arguments::form::Form;
 use skills::definition::quote;
 use skills::problem::{Problem, ProblemKind};
 use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
 
 use super::connection::Request;
 use crate::gate;
@@ -90,28 +91,31 @@ impl<'a> Inquiries<'a> {
     async fn ask(&mut self, elicitation: &Elicitation) -> Elicited {
         let answer = tokio::select! {
             answer = self.request.questions.ask(method::ELICIT, elicitation) => answer,
-            () = tokio::time::sleep(LIFETIME) => return self.silent(elicitation, Silence::Late),
+            () = tokio::time::sleep(LIFETIME) => return self.silent(elicitation, Silence::Late).await,
         };
         match answer {
             // Whoever called is gone, and with them the call.
             None => Elicited::Cancel { why: None },
-            Some(Err(_)) => self.silent(elicitation, Silence::Unable),
+            Some(Err(_)) => self.silent(elicitation, Silence::Unable).await,
             Some(Ok(answer)) => match serde_json::from_str(answer.get()) {
                 Ok(Elicited::Cancel { why: Some(why) }) => {
-                    self.silent(elicitation, Silence::Because(why))
+                    self.silent(elicitation, Silence::Because(why)).await
                 }
                 Ok(elicited) => elicited,
                 Err(error) => {
                     let why = format!("the answer can't be read: {error}");
-                    self.silent(elicitation, Silence::Because(why))
+                    self.silent(elicitation, Silence::Because(why)).await
                 }
             },
         }
     }
 
     /// Takes note of a form that nobody filled in.
-    fn silent(&mut self, elicitation: &Elicitation, silence: Silence) -> Elicited {
-        if let Ok(form) = Form::read(&elicitation.message, &elicitation.schema) {
+    async fn silent(&mut self, elicitation: &Elicitation, silence: Silence) -> Elicited {
+        let (message, schema) = (elicitation.message.clone(), elicitation.schema.clone());
+        // It takes a while, and nobody else may wait for it.
+        let form = spawn_blocking(move || Form::read(&message, &schema));
+        if let Ok(Ok(form)) = form.await {
             let problem = unanswered(&form, self.call, &silence);
             self.note(problem);
         }
@@ -137,23 +141,31 @@ fn unanswered(form: &Form, call: &gate::Call<'_>, silence: &Silence) -> Problem 
     };
     let message = format!(
         "the server asked, and was told that nobody answers ({why}): {}\n{}",
-        form.message(),
+        // A stranger's lines must not look like ours.
+        form.message().replace('\n', "\n  "),
         form.table()
     );
-    Problem::new(ProblemKind::Refused, message.trim_end()).hint(match call.target {
-        Target::Tool(_) => format!(
-            "to answer it: shelf call {} {} …",
-            form.options(),
-            quote(call.id.as_str())
-        ),
-        Target::Offers(_) => "to answer it, run the command on a terminal".to_owned(),
-    })
+    Problem::new(ProblemKind::Refused, message.trim_end()).hint(
+        match (call.target, form.options()) {
+            (Target::Tool(_), Some(options)) => {
+                let id = quote(call.id.as_str());
+                format!("to answer it: shelf call {options} {id} …")
+            }
+            (Target::Tool(_), None) => {
+                "to answer it, run the command on a terminal: no --answer can name its fields"
+                    .to_owned()
+            }
+            (Target::Offers(_), _) => "to answer it, run the command on a terminal".to_owned(),
+        },
+    )
 }
 
 /// Adds to what went wrong with a call what its server asked for in vain.
 pub(super) fn with_unanswered(mut problem: Problem, unanswered: Vec<Problem>) -> Problem {
     for Problem { message, hint, .. } in unanswered {
-        let parts = [problem.hint.take(), Some(message), hint];
+        // A question that ended the call is its error already.
+        let message = (!problem.message.contains(&message)).then_some(message);
+        let parts = [problem.hint.take(), message, hint];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         problem.hint = Some(parts.join("; "));
     }

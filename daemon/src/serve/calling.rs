@@ -8,13 +8,13 @@ use serde_json::value::RawValue;
 use skills::problem::{Problem, ProblemKind};
 
 use super::tools::{CallArguments, SEARCH};
-use super::{Connection, searching, unanswered};
+use super::{Connection, beside, searching};
 use crate::protocol::{Call, Load, Progress};
 
 /// What a call gave.
 #[derive(Debug)]
 pub(super) enum Called {
-    /// The result object as the tool's server sent it, and what that asked in vain.
+    /// The result object as the tool's server sent it, and what is to be known beside it.
     Result(Box<RawValue>),
     /// The text of a skill.
     Skill(String),
@@ -40,10 +40,7 @@ pub(super) fn call(
         timeout_ms: None,
     };
     match connection.call(&call, interrupt, on_progress) {
-        Ok(reply) => Ok(Called::Result(unanswered::told(
-            reply.result,
-            &reply.unanswered,
-        ))),
+        Ok(reply) => Ok(Called::Result(beside::told(reply))),
         Err(problem) => Err(match problem.kind {
             ProblemKind::Arguments => with_schema(connection, &call.entry, problem),
             ProblemKind::NotFound => with_search(problem),

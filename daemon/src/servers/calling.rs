@@ -88,8 +88,10 @@ impl Call {
         let mut state_lost = None;
         let mut inputs = Inputs::default();
         let mut rounds = 0;
+        // Held while the server waits for an answer: an edit of its entry lets it finish what it has begun.
+        let mut held = None;
         let outcome = loop {
-            let (lease, reply) = self.exchange(&mut terms, &inputs).await?;
+            let (lease, reply) = self.exchange(&mut terms, &inputs, held.take()).await?;
             state_lost = state_lost.or_else(|| self.state_lost(&lease));
             let answered = match reply {
                 Ok(raw) => self.result(raw),
@@ -104,7 +106,10 @@ impl Call {
                 Ok(Answered::Asks(wanted)) if rounds < MAX_ROUNDS => {
                     rounds += 1;
                     match self.inputs(&lease, &terms, wanted).await {
-                        Ok(wanted) => inputs = wanted,
+                        Ok(wanted) => {
+                            inputs = wanted;
+                            held = Some(lease);
+                        }
                         Err(problem) => break Err(problem),
                     }
                 }
@@ -125,16 +130,23 @@ impl Call {
         }
     }
 
-    /// Sends it once, and waits for the reply.
+    /// Sends it once, by the lease that is held already if that connection lives, and waits for the reply.
     async fn exchange(
         &self,
         terms: &mut Terms<'_>,
         inputs: &Inputs,
+        held: Option<Lease>,
     ) -> Result<(Lease, Result<Box<RawValue>, RequestError>), Problem> {
+        let mut held = held.filter(|lease| !lease.connection.is_closed());
         for _ in 0..TRIES {
-            let lease = self
-                .acquire(terms.limit, terms.whole, terms.cancelled)
-                .await?;
+            let lease = match held.take() {
+                Some(lease) => lease,
+                None => {
+                    self.acquire(terms.limit, terms.whole, terms.cancelled)
+                        .await?
+                }
+            };
+            self.settled(&lease, terms).await?;
             let ends = *terms.ends.get_or_insert_with(|| deadline(terms.limit));
             let ticket = Ticket::with_asker(terms.progress.clone(), terms.asker.clone());
             let request = self.asked.request(inputs);
@@ -198,17 +210,21 @@ impl Call {
             .inbox
             .send(Message::Acquire(ready))
             .map_err(|_| self.stopped())?;
-        let late = async {
-            match deadline {
-                Some(deadline) => sleep_until(deadline).await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
             biased;
             lease = lease => lease.unwrap_or_else(|_| Err(self.stopped())),
             () = cancelled.cancelled() => Err(failure::interrupted(&self.server, self.asked.place())),
-            () = late => Err(self.timed_out(limit)),
+            () = late(deadline) => Err(self.timed_out(limit)),
+        }
+    }
+
+    /// Waits for a server that was started just now to know its roots.
+    async fn settled(&self, lease: &Lease, terms: &Terms<'_>) -> Result<(), Problem> {
+        tokio::select! {
+            biased;
+            () = lease.connection.settled() => Ok(()),
+            () = terms.cancelled.cancelled() => Err(failure::interrupted(&self.server, self.asked.place())),
+            () = late(terms.whole) => Err(self.timed_out(terms.limit)),
         }
     }
 
@@ -275,6 +291,14 @@ impl Call {
 
     fn timed_out(&self, limit: Duration) -> Problem {
         failure::timed_out(&self.server, self.asked.place(), Some(limit))
+    }
+}
+
+/// Resolves when the deadline has passed, if there is one.
+async fn late(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }
 

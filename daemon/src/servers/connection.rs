@@ -42,6 +42,8 @@ pub(super) struct Connection {
     /// Of one that is reached over HTTP.
     session: Option<Arc<Session>>,
     era: Era,
+    /// When the handshake was over.
+    opened: Instant,
     /// Cancelled to end the server.
     stop: CancellationToken,
     /// How it ended, once it did.
@@ -181,6 +183,7 @@ impl Connection {
             answers,
             session: None,
             era,
+            opened: Instant::now(),
             stop: CancellationToken::new(),
             ended,
             gone: CancellationToken::new(),
@@ -213,6 +216,13 @@ impl Connection {
     /// What it is answered when it asks.
     pub(super) fn answers(&self) -> &Answers {
         &self.answers
+    }
+
+    /// Resolves when it can be expected to use its roots, for which it asks on its own time in the earlier era.
+    pub(super) async fn settled(&self) {
+        if let (Era::Initialize, Some(told)) = (self.era, self.answers.roots_told()) {
+            told.settled(self.opened).await;
+        }
     }
 
     /// What it said of itself.

@@ -147,7 +147,8 @@ pub(super) fn of_server(error: &ServerError) -> String {
     text
 }
 
-fn cut(text: &str, characters: usize) -> String {
+/// The first characters of a text.
+pub(super) fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

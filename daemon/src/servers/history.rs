@@ -85,7 +85,11 @@ impl History {
     pub(super) fn ended(&self, how: impl Into<String>) {
         let mut past = self.past();
         past.guard = None;
-        past.end = how.into();
+        let current = past.starts;
+        // A start that nobody called took nothing from anybody: how the one before ended is still what is to be told.
+        if past.sessions.is_empty() || past.sessions.values().any(|last| *last == current) {
+            past.end = how.into();
+        }
     }
 
     /// Takes down what failed.
@@ -176,6 +180,17 @@ mod tests {
         history.called("mine", first);
         assert_eq!(history.lost("mine", second), None);
         assert_eq!(history.standing().calls, 3);
+    }
+
+    #[test]
+    fn a_start_that_nobody_called_does_not_hide_how_the_one_before_ended() {
+        let history = History::default();
+        history.called("mine", history.started());
+        history.ended("its entry changed");
+        history.started();
+        history.ended("it was only listed");
+        let lost = history.lost("mine", history.started());
+        assert_eq!(lost.as_deref(), Some("its entry changed"));
     }
 
     #[test]

@@ -12,17 +12,24 @@ use rmcp::model::{
     Implementation, ProtocolVersion, ServerNotification, ServerRequest,
 };
 use rmcp::service::{NotificationContext, RequestContext, Service};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use skills::arguments::form::Form;
+use skills::arguments::form::{Form, Unreadable};
+use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
 
 use super::asking::{Asker, Elicited};
+use super::failure::cut;
 use super::server_log::ServerLog;
+use super::settling::Told;
 
 /// Filling in forms. That of a URL (`url`) is not declared, and sampling never.
 const FORMS: &str = r#"{"elicitation":{"form":{}}}"#;
 /// The same, and roots, where the configuration has some.
 const FORMS_AND_ROOTS: &str = r#"{"roots":{},"elicitation":{"form":{}}}"#;
 
+/// How much of the message of a form that is too large is told, in characters.
+const MESSAGE: usize = 200;
 /// What a server asks for that does not say for which of several calls.
 const SEVERAL: &str = "something while several calls were under way, and does not say for which of them (one that was given up is under way until the server \
     replies to it or is restarted)";
@@ -50,6 +57,7 @@ pub(super) enum Addressee {
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     roots: Vec<PathBuf>,
+    roots_told: Told,
     log: ServerLog,
 }
 
@@ -90,7 +98,16 @@ fn name(root: &Path) -> String {
 impl Answers {
     /// Answers with these roots; what is refused goes to the log too.
     pub(super) fn new(roots: Vec<PathBuf>, log: ServerLog) -> Self {
-        Self { roots, log }
+        Self {
+            roots,
+            roots_told: Told::default(),
+            log,
+        }
+    }
+
+    /// When the server was told its roots; `None` where it has none.
+    pub(super) fn roots_told(&self) -> Option<&Told> {
+        (!self.roots.is_empty()).then_some(&self.roots_told)
     }
 
     /// Answers a request of the server's, with its result.
@@ -105,7 +122,10 @@ impl Answers {
     ) -> Result<Value, Unanswered> {
         match method {
             "elicitation/create" => self.elicit(params, to).await,
-            "roots/list" if !self.roots.is_empty() => Ok(self.roots()),
+            "roots/list" if !self.roots.is_empty() => {
+                self.roots_told.now();
+                Ok(self.roots())
+            }
             "roots/list" => Err(self.refused(
                 to,
                 ErrorCode::METHOD_NOT_FOUND,
@@ -143,13 +163,23 @@ impl Answers {
             return Err(self.refused(to, ErrorCode::INVALID_PARAMS, what, &details));
         }
         let schema = part("requestedSchema").unwrap_or(&Value::Null);
-        let schema = serde_json::value::to_raw_value(schema).map_err(|e| e.to_string());
-        let readable = schema.and_then(|schema| Form::read(message, &schema).map(|_| schema));
-        let schema = readable.map_err(|why| {
-            let details = format!("{why}: {message}");
-            let what = "a form that can't be read";
-            self.refused(to, ErrorCode::INVALID_PARAMS, what, &details)
-        })?;
+        let schema = match readable(message, schema).await {
+            Ok(schema) => schema,
+            Err(Unreadable::TooLarge(why)) => {
+                let details = format!("{why}: {}", cut(message, MESSAGE));
+                self.note(
+                    to,
+                    "a form that is too large, and was told that nobody answers",
+                    &details,
+                );
+                return Ok(json!({ "action": "cancel" }));
+            }
+            Err(Unreadable::Unusable(why)) => {
+                let details = format!("{why}: {message}");
+                let what = "a form that can't be read";
+                return Err(self.refused(to, ErrorCode::INVALID_PARAMS, what, &details));
+            }
+        };
         let elicited = match to {
             Addressee::Caller(asker) => asker.ask(message.to_owned(), schema).await,
             Addressee::OneOf(_) => {
@@ -193,7 +223,19 @@ impl Answers {
     }
 }
 
+/// The schema of a form, where that can be read, which may take a while: on a thread where nobody else waits.
+async fn readable(message: &str, schema: &Value) -> Result<Box<RawValue>, Unreadable> {
+    let schema = serde_json::value::to_raw_value(schema)
+        .map_err(|error| Unreadable::Unusable(error.to_string()))?;
+    let message = message.to_owned();
+    let reading = spawn_blocking(move || Form::read(&message, &schema).map(|_| schema));
+    let read = reading.await;
+    read.unwrap_or_else(|error| Err(Unreadable::Unusable(error.to_string())))
+}
+
 fn refusal(what: &str, details: &str) -> String {
+    // A stranger's lines must not look like ours.
+    let details = details.replace(['\r', '\n'], " ");
     let colon = if details.is_empty() { "" } else { ": " };
     format!("refused: the server asked for {what}{colon}{details}")
 }
@@ -212,7 +254,10 @@ impl Service<RoleClient> for Answers {
         let to = context.extensions.get::<Addressee>();
         let to = to.unwrap_or(&Addressee::Nobody);
         let answer = self.answer(&request.method, request.params.as_ref(), to);
-        let Some(answer) = context.ct.run_until_cancelled(answer).await else {
+        let answer = context.ct.run_until_cancelled(answer);
+        let ended = context.extensions.get::<CancellationToken>().cloned();
+        let ended = ended.unwrap_or_default();
+        let Some(answer) = ended.run_until_cancelled(answer).await.flatten() else {
             return Err(ErrorData::internal_error("cancelled", None));
         };
         match answer {

@@ -18,6 +18,7 @@ use rmcp::model::{
 };
 use serde_json::value::RawValue;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::Progress;
 use super::envelope::Envelope;
@@ -39,6 +40,8 @@ pub(super) struct Tap(Arc<Shared>);
 struct Shared {
     log: ServerLog,
     lists_changed: Notify,
+    /// Cancelled when the server will say nothing more.
+    ended: CancellationToken,
     pending: Mutex<Pending>,
 }
 
@@ -59,6 +62,7 @@ impl Tap {
         Self(Arc::new(Shared {
             log,
             lists_changed: Notify::new(),
+            ended: CancellationToken::new(),
             pending: Mutex::default(),
         }))
     }
@@ -96,6 +100,11 @@ impl Tap {
         };
         ticket.upgrade()?.fill(Reply::Lost(lost));
         Some(response(id))
+    }
+
+    /// Takes it that the server has ended: nobody needs to answer its questions any more.
+    fn end(&self) {
+        self.0.ended.cancel();
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {

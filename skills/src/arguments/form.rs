@@ -7,6 +7,8 @@ mod shown;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -16,6 +18,28 @@ use super::parameters::Parameters;
 use super::schema::{self, Root};
 use super::validator::{self, Fault};
 use super::value;
+
+/// How many bytes a form may have, its message and its schema together: it is read by whoever asks, again and again.
+const MOST_BYTES: usize = 256 * 1024;
+/// How many fields.
+const MOST_FIELDS: usize = 200;
+
+/// Why a form can't be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// Nobody can be expected to read it.
+    TooLarge(String),
+    /// Its schema is no object's, or can't be used.
+    Unusable(String),
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge(why) | Self::Unusable(why) => f.write_str(why),
+        }
+    }
+}
 
 /// A form.
 #[derive(Debug)]
@@ -28,20 +52,33 @@ pub struct Form {
 }
 
 impl Form {
-    /// Reads what a server asks: its message, and the schema of the answer.
+    /// Reads what a server asks: its message, and the schema of the answer. It may take a while.
     ///
     /// # Errors
-    /// The sentence that says why it can't be asked: the schema is no object's, or can't be used.
-    pub fn read(message: &str, requested: &RawValue) -> Result<Self, String> {
+    /// Why it can't be asked: it has more than 256 KiB or 200 fields, or its schema is no object's, or can't be used.
+    pub fn read(message: &str, requested: &RawValue) -> Result<Self, Unreadable> {
+        let bytes = message.len() + requested.get().len();
+        if bytes > MOST_BYTES {
+            let why = format!("it has {bytes} bytes, at most {MOST_BYTES} are read");
+            return Err(Unreadable::TooLarge(why));
+        }
         let root = schema::read(requested);
         if !root.value().is_object() {
-            return Err("the requestedSchema is no object".to_owned());
+            let why = "the requestedSchema is no object".to_owned();
+            return Err(Unreadable::Unusable(why));
+        }
+        let parameters = Parameters::of(&root);
+        let count = parameters.iter().count();
+        if count > MOST_FIELDS {
+            let why = format!("it has {count} fields, at most {MOST_FIELDS} are asked");
+            return Err(Unreadable::TooLarge(why));
         }
         let compiled = validator::compile_with_formats(&root)
-            .map_err(|why| format!("the requestedSchema {why}"))?;
-        let fields = Parameters::of(&root)
+            .map_err(|why| Unreadable::Unusable(format!("the requestedSchema {why}")))?;
+        let defaults = fields::fitting_defaults(&parameters, &root, &compiled);
+        let fields = parameters
             .iter()
-            .map(|parameter| Field::of(parameter, &root, &compiled))
+            .map(|parameter| Field::of(parameter, &root, defaults.get(parameter.name)))
             .collect();
         Ok(Self {
             message: message.to_owned(),

@@ -145,6 +145,9 @@ fn a_uri_is_told_from_what_is_none() {
         "x:",
         "test://ä/%20",
         "https://[::1]/",
+        "https://u:p@[::1]:80?a[b]=c",
+        "x:[",
+        "x:///[",
     ] {
         assert_eq!(check_uri(uri), Ok(()), "{uri}");
     }
@@ -164,6 +167,11 @@ fn a_uri_is_told_from_what_is_none() {
         "a:%é0",
         "a:{",
         "a:\n",
+        "http://[bad",
+        "http://bad]/",
+        "http://u@[::1]x/",
+        "http://a[b]/",
+        "http://[::1]:[/",
     ] {
         let problem = check_uri(uri).unwrap_err();
         assert_eq!(problem.kind.exit_code(), 2, "{uri}");

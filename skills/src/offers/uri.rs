@@ -49,7 +49,32 @@ pub fn check(uri: &str) -> Result<(), Problem> {
             "write % itself as %25".to_owned(),
         );
     }
+    let authority = uri
+        .split_once(':')
+        .and_then(|(_, rest)| rest.strip_prefix("//"));
+    let authority = authority.and_then(|rest| rest.split(['/', '?', '#']).next());
+    if !authority.is_none_or(has_host) {
+        return wrong(
+            "its host has a bracket that is not matched",
+            "an IPv6 address is written as http://[::1]/".to_owned(),
+        );
+    }
     Ok(())
+}
+
+/// Whether the brackets of an authority are those of one literal address (RFC 3986, section 3.2.2).
+fn has_host(authority: &str) -> bool {
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    let rest = match host.strip_prefix('[') {
+        Some(literal) => match literal.split_once(']') {
+            Some((_, port)) if port.is_empty() || port.starts_with(':') => port,
+            _ => return false,
+        },
+        None => host,
+    };
+    !rest.contains(['[', ']'])
 }
 
 fn may_stand(character: char) -> bool {

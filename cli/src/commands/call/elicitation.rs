@@ -75,7 +75,9 @@ impl Dialogue<'_> {
         fault: Option<String>,
     ) -> Result<Map<String, Value>, Left> {
         terminal::forget_typed_ahead();
-        let (server, message) = (spelt_out(server), self.form.message());
+        let server = spelt_out(server);
+        // A stranger's lines must not look like ours.
+        let message = self.form.message().replace('\n', "\n  ");
         self.ui.note(&format!("server {server} asks: {message}"));
         if let Some(fault) = fault {
             self.ui.note(&spelt_out(&fault));
@@ -106,6 +108,9 @@ impl Dialogue<'_> {
     fn field(&self, field: &Field) -> Result<Option<Value>, Left> {
         self.ui
             .note(&format!("{}\n{}", field.line(), field.titled_choices()));
+        if field.several {
+            self.ui.note("several values: with commas between them");
+        }
         loop {
             self.ui.prompt(&format!("{}: ", spelt_out(&field.name)));
             let line = self.line()?;

@@ -113,7 +113,12 @@ impl Printer<'_> {
         let server = id.split_once('/').map_or(id, |(server, _)| server);
         let mut told = HashSet::new();
         for uri in content.links().filter(|uri| told.insert(*uri)) {
-            if let Some(command) = read_command(server, uri) {
+            // One without a scheme would be refused; of the others the list of its server may have any.
+            let command = uri
+                .contains(':')
+                .then(|| read_command(server, uri))
+                .flatten();
+            if let Some(command) = command {
                 self.ui.note(&command);
             }
         }
@@ -174,9 +179,12 @@ impl Printer<'_> {
 fn text_of(content: &Content) -> String {
     joined(content.blocks().filter_map(|block| match block {
         Block::Text(text) | Block::Link(text) => Some(text),
-        Block::Binary { .. } => None,
+        Block::Binary { .. } | Block::Undecoded(_) => None,
     }))
 }
+
+/// Said where the bytes of an image, audio or a blob can't be had.
+const NO_BASE64: &str = "the server sent data that is not base64; the file that ends in .json holds the block as it was sent";
 
 /// Writes bytes of a kind to a new file in a directory: `write_new` or `write_private`.
 type Write = fn(&Path, usize, &str, &[u8]) -> io::Result<PathBuf>;
@@ -185,10 +193,15 @@ impl Printer<'_> {
     fn blocks(&self, content: &Content, place: &Place) -> CommandResult {
         let mut texts = Vec::new();
         let mut binaries = Vec::new();
+        let mut undecoded = false;
         for block in content.blocks() {
             match block {
                 Block::Text(text) | Block::Link(text) => texts.push(text),
                 Block::Binary { bytes, mime } => binaries.push((bytes, mime)),
+                Block::Undecoded(json) => {
+                    undecoded = true;
+                    binaries.push((json.into_bytes(), JSON.to_owned()));
+                }
             }
         }
         // Some servers answer with structured content alone.
@@ -201,6 +214,10 @@ impl Printer<'_> {
             return self.json(&format!("{}\n", structured.get()));
         }
         let text = joined(texts.into_iter());
+        if undecoded && matches!(place, Place::Output | Place::File(_)) {
+            self.save(&binaries);
+            return Err(another_kind(NO_BASE64).into());
+        }
         match place {
             Place::Output => {
                 let (bytes, mime) = only(&binaries).inspect_err(|_| self.save(&binaries))?;
@@ -216,6 +233,9 @@ impl Printer<'_> {
             }
             Place::Directory(directory) => self.write_each(directory, &binaries, write_new)?,
             Place::Private(directory) => self.write_each(directory, &binaries, write_private)?,
+        }
+        if undecoded {
+            self.ui.warning(NO_BASE64);
         }
         self.text(&text)
     }

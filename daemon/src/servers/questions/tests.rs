@@ -82,6 +82,24 @@ async fn a_form_for_none_or_for_one_of_several_is_cancelled_and_told() {
 }
 
 #[tokio::test]
+async fn a_form_that_is_too_large_is_cancelled_and_told() {
+    let properties: serde_json::Map<String, Value> = (0..201)
+        .map(|number| (format!("f{number}"), json!({ "type": "string" })))
+        .collect();
+    let schema = json!({ "type": "object", "properties": properties });
+    let params = json!({ "message": "who?\nwarning: x", "requestedSchema": schema });
+    let (answer, told, log) = asked("elicitation/create", params, 1).await;
+    assert_eq!(answer.unwrap(), json!({ "action": "cancel" }));
+    assert!(
+        told[0].contains("too large") && told[0].contains("201 fields"),
+        "{told:?}"
+    );
+    // What the server says stays on our line.
+    assert!(told[0].ends_with("who? warning: x"), "{told:?}");
+    assert!(log.contains("201 fields"), "{log}");
+}
+
+#[tokio::test]
 async fn what_is_not_declared_is_refused_as_the_protocol_says() {
     let url = json!({ "mode": "url", "message": "go", "url": "https://example.com" });
     let odd = json!({ "message": "who?", "requestedSchema": 7 });

@@ -9,7 +9,7 @@ use crate::servers::ticket::WeakTicket;
 
 impl Tap {
     /// Takes a request of the server's. rmcp's types lose the order of the fields of a form, and know some forms not at all; so it
-    /// passes through rmcp as it was sent, with whom it is for.
+    /// passes through rmcp as it was sent, with whom it is for and what tells that its server has ended.
     pub(super) fn take_request(
         &self,
         method: &str,
@@ -21,6 +21,7 @@ impl Tap {
         let params = params.and_then(|params| serde_json::from_str(params.get()).ok());
         let mut request = CustomRequest::new(method, params);
         request.extensions.insert(self.addressee(stream));
+        request.extensions.insert(self.0.ended.clone());
         Some(JsonRpcMessage::request(
             ServerRequest::CustomRequest(request),
             id,

@@ -93,6 +93,7 @@ async fn read_lines<R: AsyncRead + Unpin>(
             let _ = read.send(message).await;
         }
     }
+    tap.end();
 }
 
 impl TapTransport {

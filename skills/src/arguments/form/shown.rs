@@ -38,21 +38,25 @@ impl Form {
         text
     }
 
-    /// The options of `shelf call` that would answer it: what is needed, else the first field; values are to be put in.
-    pub fn options(&self) -> String {
+    /// The options of `shelf call` that would answer it: what is needed, else the first field; values are to be put in. `None` where
+    /// one of the names can't stand in an option.
+    pub fn options(&self) -> Option<String> {
         let open = |field: &&Field| field.required && field.default.is_none();
         let mut needed: Vec<&Field> = self.fields.iter().filter(open).collect();
         if needed.is_empty() {
             needed.extend(self.fields.first());
         }
         if needed.is_empty() {
-            return "--accept".to_owned();
+            return Some("--accept".to_owned());
+        }
+        if !needed.iter().all(|field| field.may_be_given()) {
+            return None;
         }
         let options = needed.iter().map(|field| {
             let answer = format!("{}={}", field.name, field.placeholder());
             format!("--answer {}", quote(&spelt_out(&answer)))
         });
-        options.collect::<Vec<_>>().join(" ")
+        Some(options.collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -62,6 +66,9 @@ impl Field {
         let mut line = format!("{}  {}", words(&self.name), words(&self.kind));
         if self.required {
             line.push_str(", required");
+        }
+        for limit in &self.limits {
+            let _ = write!(line, ", {}", words(limit));
         }
         if let Some(default) = &self.default {
             let _ = write!(line, ", default {}", words(&default.to_string()));
@@ -90,6 +97,11 @@ impl Field {
             let _ = writeln!(text, "    and {} more", self.choices.len() - CHOICES);
         }
         text
+    }
+
+    /// Whether `NAME=VALUE` can name it.
+    fn may_be_given(&self) -> bool {
+        !self.name.is_empty() && !self.name.contains('=') && spelt_out(&self.name) == self.name
     }
 
     /// What stands for its value in an example.

@@ -1,7 +1,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::Form;
+use super::{Form, Unreadable};
 
 fn form(schema: &Value) -> Form {
     let raw = serde_json::value::to_raw_value(schema).unwrap();
@@ -118,7 +118,7 @@ fn a_schema_that_can_not_be_asked_is_refused() {
         r#"{"$ref": "http://127.0.0.1:9/x"}"#,
     ] {
         let raw = RawValue::from_string(schema.to_owned()).unwrap();
-        let fault = Form::read("m", &raw).unwrap_err();
+        let fault = Form::read("m", &raw).unwrap_err().to_string();
         assert!(
             fault.starts_with("the requestedSchema "),
             "{schema}: {fault}"
@@ -127,13 +127,31 @@ fn a_schema_that_can_not_be_asked_is_refused() {
 }
 
 #[test]
+fn a_form_that_is_too_large_is_not_read() {
+    let with = |count: usize| {
+        let field = json!({ "type": "string", "default": "x", "minLength": 1 });
+        let names = (0..count).map(|number| format!("f{number}"));
+        let required: Vec<Value> = names.clone().map(Value::from).collect();
+        let properties: serde_json::Map<_, _> = names.map(|name| (name, field.clone())).collect();
+        let schema = json!({ "type": "object", "properties": properties, "required": required });
+        serde_json::value::to_raw_value(&schema).unwrap()
+    };
+    let form = Form::read("m", &with(200)).unwrap();
+    assert!(form.fields().iter().all(|field| field.default.is_some()));
+    for (message, count) in [("m".to_owned(), 201), ("m".repeat(256 * 1024), 1)] {
+        let why = Form::read(&message, &with(count)).unwrap_err();
+        assert!(matches!(why, Unreadable::TooLarge(_)), "{count}: {why}");
+    }
+}
+
+#[test]
 fn the_table_says_what_each_field_is() {
-    let expected = r#"  name  string, required — Name: As in the passport
-  age  integer, default 30
+    let expected = r#"  name  string, required, minLength 2 — Name: As in the passport
+  age  integer, minimum 0, default 30
   score  number
   verified  boolean, required, default true
-  mail  string
-  born  string
+  mail  string, format email
+  born  string, format date
   status  "a"|"b", default "a"
   old  "x"|"y"
     x: Ex
@@ -141,7 +159,7 @@ fn the_table_says_what_each_field_is() {
   place  "n"|"s"
     n: North
     s: South
-  many  ("1"|"2"|"3")[]
+  many  ("1"|"2"|"3")[], maxItems 2
   named  ("p"|"q")[], default ["q"]
     p: Pea
     q: Queue
@@ -151,12 +169,16 @@ fn the_table_says_what_each_field_is() {
 
 #[test]
 fn the_options_that_would_answer_it_are_named() {
-    assert_eq!(person().options(), "--answer 'name=STRING'");
+    assert_eq!(person().options().unwrap(), "--answer 'name=STRING'");
     let one = form(&json!({"type": "object", "properties": {"go on": {"type": "boolean"}}}));
-    assert_eq!(one.options(), "--answer 'go on=true'");
+    assert_eq!(one.options().unwrap(), "--answer 'go on=true'");
+    for name in ["a=b", "", "a\n", "\u{202e}"] {
+        let odd = form(&json!({"type": "object", "properties": {name: {"type": "string"}}}));
+        assert_eq!(odd.options(), None, "{name:?}");
+    }
     let none = form(&json!({"type": "object", "properties": {}}));
     assert_eq!(
-        (none.options().as_str(), none.table().as_str()),
+        (none.options().unwrap().as_str(), none.table().as_str()),
         ("--accept", "")
     );
     assert_eq!(none.complete(&Map::new()), Ok(Map::new()));

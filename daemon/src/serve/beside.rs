@@ -1,15 +1,20 @@
-//! What a server asked while its tool ran: nobody is asked here, so it is told to the model, behind what the tool says.
+//! What is to be known of a call beside its result: told to the model, behind what the tool says, for nobody else reads it here.
 
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use skills::problem::Problem;
 
-/// The result, with a text block more for each question. All else stays byte for byte; so does a result that has no list of content.
-pub(super) fn told(result: Box<RawValue>, unanswered: &[Problem]) -> Box<RawValue> {
-    let texts = unanswered.iter();
-    let texts = texts.map(|problem| json!({ "type": "text", "text": problem.told() }).to_string());
+use crate::protocol::CallReply;
+
+/// The result of a reply, with a text block more for each warning, each question of the server that nobody answered, and a restart that
+/// lost what this session did. All else stays byte for byte; so does a result that has no list of content.
+pub(super) fn told(reply: CallReply) -> Box<RawValue> {
+    let problems = reply.warnings.iter().chain(&reply.unanswered);
+    let texts = problems.map(Problem::told).chain(reply.state_lost);
+    let texts = texts.map(|text| json!({ "type": "text", "text": text }).to_string());
     let texts: Vec<String> = texts.collect();
+    let result = reply.result;
     if texts.is_empty() {
         return result;
     }
@@ -38,14 +43,45 @@ fn with_blocks(result: &str, blocks: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::value::RawValue;
+    use skills::entry_id::EntryId;
     use skills::problem::{Problem, ProblemKind};
 
     use super::told;
+    use crate::protocol::CallReply;
 
     fn of(result: &str, questions: usize) -> String {
-        let result = RawValue::from_string(result.to_owned()).unwrap();
         let problem = Problem::new(ProblemKind::Refused, "asked \"what\"").hint("say it");
-        told(result, &vec![problem; questions]).get().to_owned()
+        told(CallReply {
+            unanswered: vec![problem; questions],
+            ..reply(result)
+        })
+        .get()
+        .to_owned()
+    }
+
+    fn reply(result: &str) -> CallReply {
+        CallReply {
+            id: EntryId("a/b".into()),
+            is_error: false,
+            result: RawValue::from_string(result.to_owned()).unwrap(),
+            filled: serde_json::Map::new(),
+            unchecked: None,
+            warnings: Vec::new(),
+            unanswered: Vec::new(),
+            state_lost: None,
+        }
+    }
+
+    #[test]
+    fn a_restart_and_what_is_wrong_with_the_result_are_told_too() {
+        let told = told(CallReply {
+            warnings: vec![Problem::new(ProblemKind::Server, "odd")],
+            state_lost: Some("gone".to_owned()),
+            ..reply(r#"{"content":[]}"#)
+        });
+        let block = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+        let expected = format!(r#"{{"content":[{},{}]}}"#, block("odd"), block("gone"));
+        assert_eq!(told.get(), expected);
     }
 
     #[test]
