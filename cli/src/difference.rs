@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use daemon::protocol::{Difference, DifferenceState, FileDifference};
-use skills::summary::is_invisible;
+use skills::summary::{is_invisible, spelt_out};
 
 /// The difference of one entry, file by file.
 pub(crate) fn describe(difference: &Difference) -> String {
@@ -16,6 +16,9 @@ pub(crate) fn describe(difference: &Difference) -> String {
         DifferenceState::Unchanged => format!("  {id} is as it was on {since}\n"),
         DifferenceState::Unknown => format!("  nothing is remembered of {id} yet\n"),
         DifferenceState::Changed => format!("  {id} before, since {since}, and now\n"),
+        DifferenceState::NotTrusted if difference.since.is_none() => {
+            format!("  {id} is new, would take the name of a trusted skill, and is not served\n")
+        }
         DifferenceState::NotTrusted => {
             format!("  {id} as it is trusted and served, since {since}, and as it is\n")
         }
@@ -31,7 +34,8 @@ pub(crate) fn describe(difference: &Difference) -> String {
 
 fn file(text: &mut String, id: &str, file: &FileDifference) {
     let name = match &file.path {
-        Some(path) => format!("{id}/{path}"),
+        // Else a name could forge lines.
+        Some(path) => format!("{id}/{}", spelt_out(path)),
         None => id.to_owned(),
     };
     // Writing to a string can't fail.

@@ -229,6 +229,7 @@ impl Writer {
                 changed
             }
             SourceUpdate::Pinning(scope) => self.pins.set_scope(scope),
+            SourceUpdate::Listed { name } => self.pins.hear_listed(name),
             SourceUpdate::Pins => self.pins.has_news(),
             SourceUpdate::Counted(counted) => {
                 self.is_counting = false;

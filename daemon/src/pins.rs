@@ -1,6 +1,7 @@
 //! Pins: what every definition and every skill's files were when they were first seen, or trusted last.
 //!
-//! The hashes are in a ledger, the bytes in a store beside it, for each catalog, shared by all of its daemons. Without `pin = "strict"`
+//! The hashes are in a ledger, the bytes in a store beside it, for each configuration of a user, shared by all of its daemons: those
+//! that have skills or a project beside it, too, since what is trusted must not depend on what stands beside it. Without `pin = "strict"`
 //! they only tell what changed. With it, [`Pins::apply`] stands between the sources and the catalog and puts what was trusted in place
 //! of what was not, so that nothing behind it (mount, index, search, calls) ever sees other bytes. It must not know how any of it is
 //! shown, nor who may trust.
@@ -21,7 +22,7 @@ mod subject;
 mod tests;
 mod transition;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -35,7 +36,7 @@ use self::ledger::Ledger;
 use self::recording::Recorded;
 use self::skills_filter::ServedSkills;
 use self::store::Store;
-use self::subject::Subject;
+use self::subject::{PinnedServer, Subject};
 use self::transition::{Noticed, Sighting, is_news};
 
 /// The file by whose age pins are removed.
@@ -63,17 +64,44 @@ impl Pinning {
 }
 
 /// What the configuration says that pins depend on.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Whose changes are not served.
     pub pinning: Pinning,
     /// The skill roots, in order of precedence: a trusted skill whose directory is gone is served as long as its root is configured.
     pub roots: Vec<SkillRoot>,
+    /// The project beside the user's configuration (links resolved), and the servers that it brings.
+    pub project: Option<(PathBuf, BTreeSet<ServerName>)>,
+}
+
+impl Scope {
+    /// The server of a name, as pins know it.
+    fn server(&self, name: &ServerName) -> PinnedServer {
+        let project = self.project.as_ref();
+        let project = project.filter(|(_, servers)| servers.contains(name));
+        PinnedServer {
+            project: project.map(|(directory, _)| directory.clone()),
+            name: name.clone(),
+        }
+    }
+
+    /// Whether a subject would be seen here if it were there. Of others nothing is known, also not that they are gone.
+    fn sees(&self, subject: &Subject) -> bool {
+        match subject.server() {
+            Some(server) => match (&server.project, &self.project) {
+                (None, _) => true,
+                (Some(one), Some((own, _))) => one == own,
+                (Some(_), None) => false,
+            },
+            None => self.precedence(subject).is_some(),
+        }
+    }
 }
 
 /// What came of putting trusted definitions in place of others.
 #[derive(Debug, Default)]
 pub(crate) struct Applied {
+    scope: Arc<Scope>,
     /// What is served other than it is.
     held: Vec<HeldBack>,
     /// What is wrong with the pins themselves.
@@ -84,13 +112,13 @@ pub(crate) struct Applied {
 #[derive(Clone, Debug)]
 struct HeldBack {
     subject: Subject,
-    /// Whether it is gone from its source.
-    is_gone: bool,
+    /// What became of it: it `changed`, `is gone`, `is new`.
+    became: &'static str,
     /// Why the trusted version can't be served in its place.
     missing: Option<String>,
 }
 
-/// The pins of one catalog. Clones are the same pins.
+/// The pins of one configuration, whatever stands beside it. Clones are the same pins.
 #[derive(Clone, Debug)]
 pub struct Pins(Arc<Shared>);
 
@@ -114,15 +142,15 @@ struct State {
 }
 
 impl Pins {
-    /// Opens the pins of a catalog below the state directory. Whatever is wrong there is told by [`Pins::apply`].
-    pub fn open(state: &Path, catalog: &str) -> Self {
-        let directory = directory(state, catalog);
+    /// Opens the pins of a configuration below the state directory. Whatever is wrong there is told by [`Pins::apply`].
+    pub fn open(state: &Path, configuration: &str) -> Self {
+        let directory = directory(state, configuration);
         Self::new(Ledger::open(&directory), Store::open(&directory))
     }
 
     /// The same to look at: nothing is written, also nothing that is seen for the first time.
-    pub fn read(state: &Path, catalog: &str) -> Self {
-        let directory = directory(state, catalog);
+    pub fn read(state: &Path, configuration: &str) -> Self {
+        let directory = directory(state, configuration);
         Self::new(Ledger::read(&directory), Store::read(&directory))
     }
 
@@ -158,7 +186,7 @@ impl Pins {
     /// Takes over what the configuration says; false when it says the same.
     pub(crate) fn set_scope(&self, scope: Scope) -> bool {
         let mut state = self.state();
-        let changed = state.scope.pinning != scope.pinning || state.scope.roots != scope.roots;
+        let changed = *state.scope != scope;
         if changed {
             state.scope = Arc::new(scope);
         }
@@ -172,12 +200,30 @@ impl Pins {
         state.ledger.take_news() || !state.noticed.is_empty()
     }
 
+    /// Hears that a server was listed, whatever came of it; says whether that counts: where something of it is held back, it may be over.
+    pub(crate) fn hear_listed(&self, name: ServerName) -> bool {
+        let mut state = self.state();
+        let server = state.scope.server(&name);
+        let is_held = state
+            .ledger
+            .pins()
+            .iter()
+            .any(|(subject, pin)| pin.held.is_some() && subject.server() == Some(&server));
+        if is_held {
+            state.servers.tell_listed(name);
+        }
+        is_held
+    }
+
     /// Puts the last trusted definitions and skills in place of those that were not trusted. What is seen for the first time is
     /// trusted by that. Does nothing where nothing is pinned strictly.
     pub(crate) fn apply(&self, sources: &mut Sources) -> Applied {
         let mut state = self.state();
         let scope = Arc::clone(&state.scope);
-        let mut applied = Applied::default();
+        let mut applied = Applied {
+            scope: Arc::clone(&scope),
+            ..Applied::default()
+        };
         if scope.pinning.is_any_strict() {
             state.ledger.refresh();
             definitions::apply(&mut state, &self.0.store, &scope, sources, &mut applied);
@@ -204,11 +250,14 @@ impl Pins {
 
     /// The lines for the journal that were not asked for yet, with the ids of a snapshot.
     pub(crate) fn journal_lines(&self, snapshot: &Snapshot) -> Vec<String> {
-        let noticed = std::mem::take(&mut self.state().noticed);
+        let (noticed, scope) = {
+            let mut state = self.state();
+            (std::mem::take(&mut state.noticed), Arc::clone(&state.scope))
+        };
         let subjects: Vec<&Subject> = noticed.iter().map(Noticed::subject).collect();
-        let ids = ids::of(snapshot, &subjects);
+        let ids = ids::of(snapshot, &scope, &subjects);
         std::iter::zip(&noticed, ids)
-            .map(|(noticed, id)| format!("{} {id}", noticed.sign()))
+            .filter_map(|(noticed, id)| Some(format!("{} {}", noticed.sign(), id?)))
             .collect()
     }
 
@@ -219,20 +268,27 @@ impl Pins {
 }
 
 impl State {
-    /// Takes over what was seen, and remembers what the journal has to say of it.
-    fn see(&mut self, store: &Store, sightings: Vec<Sighting>) {
+    /// Takes over what was seen, and remembers what the journal has to say of it; false when the ledger can't be used. Under strict
+    /// pins what is new is not known as long as it can't be written: else it would be trusted, whatever it is, at each start.
+    fn see(&mut self, store: &Store, sightings: Vec<Sighting>) -> bool {
         let pins = self.ledger.pins();
         if !sightings.iter().any(|seen| is_news(pins, seen)) {
-            return;
+            return self.ledger.is_usable();
         }
+        let is_first = |seen: &&Sighting| seen.strict && !pins.contains_key(&seen.subject);
+        let first = sightings.iter().filter(is_first);
+        let first: Vec<Subject> = first.map(|seen| seen.subject.clone()).collect();
         let now = jiff::Timestamp::now();
         let noticed = self.ledger.update(|pins| {
             let see = |sighting: &Sighting| transition::see(pins, sighting, now);
             sightings.iter().filter_map(see).collect::<Vec<_>>()
         });
+        self.ledger.forget_unwritten(&first);
+        let is_taken = noticed.is_some();
         let worth_a_line = |noticed: &Noticed| noticed.is_worth_a_line(store);
         self.noticed
             .extend(noticed.unwrap_or_default().into_iter().filter(worth_a_line));
+        is_taken
     }
 }
 
@@ -240,25 +296,24 @@ impl Applied {
     /// Everything that is to be told, with the ids of a snapshot that shows what was applied.
     pub(crate) fn problems(&self, snapshot: &Snapshot) -> Vec<Problem> {
         let subjects: Vec<&Subject> = self.held.iter().map(|held| &held.subject).collect();
-        let ids = ids::of(snapshot, &subjects);
-        let held = std::iter::zip(&self.held, ids).map(|(held, id)| {
-            let message = match (&held.missing, held.is_gone) {
-                (None, false) => "changed, and is served as it was trusted last".to_owned(),
-                (None, true) => "is gone, and is served as it was trusted last".to_owned(),
-                (Some(why), false) => format!("changed, and is not served: {why}"),
-                (Some(why), true) => format!("is gone, and is not served: {why}"),
+        let ids = ids::of(snapshot, &self.scope, &subjects);
+        let held = std::iter::zip(&self.held, ids).filter_map(|(held, id)| {
+            let (id, became) = (id?, held.became);
+            let message = match &held.missing {
+                None => format!("{became}, and is served as it was trusted last"),
+                Some(why) => format!("{became}, and is not served: {why}"),
             };
             let id = skills::definition::quote(id.as_str());
             let problem = Problem::new(ProblemKind::NotTrusted, message);
-            held.subject.locate(problem).hint(format!(
+            Some(held.subject.locate(problem).hint(format!(
                 "see the change with `shelf changes --diff {id}`, then take it over: shelf trust {id}"
-            ))
+            )))
         });
         held.chain(self.problems.iter().cloned()).collect()
     }
 }
 
-/// Where the pins of a catalog are.
-fn directory(state: &Path, catalog: &str) -> PathBuf {
-    state.join("pins").join(catalog)
+/// Where the pins of a configuration are.
+fn directory(state: &Path, configuration: &str) -> PathBuf {
+    state.join("pins").join(configuration)
 }

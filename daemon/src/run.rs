@@ -19,9 +19,9 @@ use skills::problem::{Problem, ProblemKind};
 
 use self::config_watch::ConfigWatch;
 use self::daemon::Daemon;
-pub(crate) use self::identity::{catalog_name, configuration_name};
+pub(crate) use self::identity::{catalog_name, configuration_name, pins_name};
 pub(crate) use self::origin::Origin;
-pub(crate) use self::sources::roots as skill_roots;
+pub(crate) use self::sources::{roots as skill_roots, scope as pin_scope};
 use crate::descriptor_limit;
 use crate::surroundings::Surroundings;
 

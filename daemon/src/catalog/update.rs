@@ -57,6 +57,11 @@ pub enum SourceUpdate {
     Hidden(Arc<Hidden>),
     /// The configuration was read (again): what is served only as it was trusted.
     Pinning(Scope),
+    /// A server was listed, whatever came of it: what it says now is the latest.
+    Listed {
+        /// The server.
+        name: ServerName,
+    },
     /// Pins may have changed: something was trusted, or another daemon saw a change.
     Pins,
     /// What texts cost that the last snapshot had to estimate.

@@ -23,8 +23,8 @@ use crate::cache::CachedDefinitions;
 use crate::config::{Config, ServerConfig};
 use crate::gate::policy::Hidden;
 use crate::mount_table;
-use crate::pins::{Pins, Scope};
-use crate::run::{Origin, catalog_name, configuration_name, skill_roots};
+use crate::pins::Pins;
+use crate::run::{Origin, configuration_name, pin_scope, pins_name, skill_roots};
 use crate::surroundings::Surroundings;
 
 /// Tools by id.
@@ -40,8 +40,9 @@ pub(super) struct Configured {
     given: Vec<SkillRoot>,
     cached: CachedDefinitions,
     surroundings: Surroundings,
-    /// What its journal and its pins are kept under.
-    catalog: String,
+    /// What its pins are kept under.
+    pinned_as: String,
+    project: Option<PathBuf>,
     pins: OnceLock<Pins>,
     skills: OnceLock<Vec<Arc<Skill>>>,
 }
@@ -67,7 +68,8 @@ impl Configured {
             cached: CachedDefinitions::new(&surroundings.directories.cache, &name),
             name,
             surroundings: surroundings.clone(),
-            catalog: catalog_name(path, skills, project),
+            pinned_as: pins_name(path),
+            project: project.map(Path::to_owned),
             pins: OnceLock::new(),
             skills: OnceLock::new(),
         };
@@ -86,11 +88,9 @@ impl Configured {
     /// What is remembered and trusted, to look at.
     pub(super) fn pins(&self) -> &Pins {
         self.pins.get_or_init(|| {
-            let pins = Pins::read(&self.surroundings.directories.state, &self.catalog);
-            pins.set_scope(Scope {
-                pinning: self.config.pinning.clone(),
-                roots: skill_roots(&self.given, &self.config),
-            });
+            let pins = Pins::read(&self.surroundings.directories.state, &self.pinned_as);
+            let project = self.project.as_deref();
+            pins.set_scope(pin_scope(&self.given, &self.config, project));
             pins
         })
     }

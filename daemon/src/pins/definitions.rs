@@ -11,13 +11,37 @@ use skills::tool::Tool;
 use super::hash::Hash;
 use super::restoring::{self, Said};
 use super::store::Store;
-use super::subject::Subject;
-use super::transition::{PinsBySubject, Sighting, is_news};
+use super::subject::{PinnedServer, Subject};
+use super::transition::{Pin, PinsBySubject, Sighting, Told, is_news};
 use super::{Applied, HeldBack, Scope, State};
 
 /// What was made of each server last: as long as nothing changes it stays the very same, by which snapshots share it.
 #[derive(Debug, Default)]
-pub(super) struct ServedServers(BTreeMap<ServerName, Arc<Server>>);
+pub(super) struct ServedServers {
+    replaced: BTreeMap<ServerName, Arc<Server>>,
+    /// What was taken over of each.
+    taken: BTreeMap<ServerName, Arc<Definitions>>,
+    /// The servers that were listed since they were looked at.
+    listed: BTreeSet<ServerName>,
+}
+
+impl ServedServers {
+    /// Says that a server was listed, whatever came of it.
+    pub(super) fn tell_listed(&mut self, name: ServerName) {
+        self.listed.insert(name);
+    }
+
+    fn told(&self, name: &ServerName, definitions: &Arc<Definitions>) -> Told {
+        let taken = self.taken.get(name);
+        if self.listed.contains(name) {
+            Told::Now
+        } else if taken.is_some_and(|taken| Arc::ptr_eq(taken, definitions)) {
+            Told::Still
+        } else {
+            Told::Before
+        }
+    }
+}
 
 /// Puts trusted definitions in place of those that are not.
 pub(super) fn apply(
@@ -28,15 +52,21 @@ pub(super) fn apply(
     applied: &mut Applied,
 ) {
     let mut sightings = Vec::new();
-    let servers = sources.servers.values();
-    for (server, _) in servers.filter(|(server, _)| scope.pinning.is_strict(&server.name)) {
+    let mut taken = BTreeMap::new();
+    let servers = sources.servers.iter();
+    for (name, (server, _)) in servers.filter(|(name, _)| scope.pinning.is_strict(name)) {
         if let Some(definitions) = &server.definitions {
             let pins = state.ledger.pins();
-            sightings.extend(look(&server.name, definitions, true, pins, store));
+            let strict = Some(state.servers.told(name, definitions));
+            sightings.extend(look(&scope.server(name), definitions, strict, pins, store));
+            taken.insert(name.clone(), Arc::clone(definitions));
         }
     }
-    state.see(store, sightings);
-    let mut served = ServedServers::default();
+    if state.see(store, sightings) {
+        state.servers.listed.clear();
+        state.servers.taken = taken;
+    }
+    let mut replaced_servers = BTreeMap::new();
     for (name, (server, _)) in &mut sources.servers {
         let Some(definitions) = server.definitions.as_deref() else {
             continue;
@@ -44,11 +74,11 @@ pub(super) fn apply(
         if !scope.pinning.is_strict(name) {
             continue;
         }
-        let before = state.servers.0.get(name);
+        let before = state.servers.replaced.get(name);
         let serving = Serving {
             pins: state.ledger.pins(),
             store,
-            name,
+            server: scope.server(name),
             before: before.and_then(|before| before.definitions.as_deref()),
         };
         let Some(replaced) = serving.definitions(definitions, applied) else {
@@ -68,16 +98,16 @@ pub(super) fn apply(
                 definitions: Some(Arc::new(replaced)),
             }),
         };
-        served.0.insert(name.clone(), Arc::clone(server));
+        replaced_servers.insert(name.clone(), Arc::clone(server));
     }
-    state.servers = served;
+    state.servers.replaced = replaced_servers;
 }
 
-/// What is seen of a server; what is new is kept.
+/// What is seen of a server; what is new is kept. `strict` says how recent it is where a change is held back.
 pub(super) fn look(
-    server: &ServerName,
+    server: &PinnedServer,
     definitions: &Definitions,
-    strict: bool,
+    strict: Option<Told>,
     pins: &PinsBySubject,
     store: &Store,
 ) -> Vec<Sighting> {
@@ -85,7 +115,9 @@ pub(super) fn look(
         subject,
         hash,
         looked: None,
-        strict,
+        strict: strict.is_some(),
+        told: strict.unwrap_or(Told::Now),
+        takes_over: false,
     };
     let said = Said::of(definitions);
     let seen = sighting(Subject::Server(server.clone()), Some(said.hash()));
@@ -130,7 +162,7 @@ fn keep(store: &Store, hash: Hash, bytes: &[u8]) {
 struct Serving<'a> {
     pins: &'a PinsBySubject,
     store: &'a Store,
-    name: &'a ServerName,
+    server: PinnedServer,
     /// What it was served as before, where that was not what it said.
     before: Option<&'a Definitions>,
 }
@@ -161,15 +193,16 @@ impl Serving<'_> {
     }
 
     fn said(&self, now: Said, is_replaced: &mut bool, applied: &mut Applied) -> Said {
-        let subject = Subject::Server(self.name.clone());
-        let trusted = self.pins.get(&subject).map(|pin| pin.trusted.hash);
+        let subject = Subject::Server(self.server.clone());
+        let pin = self.pins.get(&subject);
+        let trusted = pin.and_then(Pin::trusted_hash);
         if trusted == Some(now.hash()) {
             return now;
         }
         *is_replaced = true;
         let said = trusted.and_then(|trusted| Said::load(self.store, trusted));
-        if trusted.is_some() {
-            applied.hold(subject, said.is_none());
+        if let Some(pin) = pin {
+            applied.hold(subject, pin, said.is_none());
         }
         said.unwrap_or(Said {
             title: None,
@@ -180,8 +213,9 @@ impl Serving<'_> {
 
     /// The trusted version of a tool. Where nothing can be remembered a tool that is not known is not trusted either.
     fn tool(&self, now: &Arc<Tool>, applied: &mut Applied) -> Option<Arc<Tool>> {
-        let subject = Subject::tool(self.name, now);
-        let trusted = self.pins.get(&subject)?.trusted.hash;
+        let subject = Subject::tool(&self.server, now);
+        let pin = self.pins.get(&subject)?;
+        let trusted = pin.trusted_hash()?;
         if trusted.0 == now.hash {
             return Some(Arc::clone(now));
         }
@@ -189,20 +223,23 @@ impl Serving<'_> {
         let mut before = before.filter(|tool| tool.hash == trusted.0 && tool.name == now.name);
         let tool = match before.next() {
             Some(tool) => Some(Arc::clone(tool)),
-            None => {
-                restoring::tool(self.store, self.name, trusted).filter(|tool| tool.name == now.name)
-            }
+            None => restoring::tool(self.store, &self.server.name, trusted)
+                .filter(|tool| tool.name == now.name),
         };
-        applied.hold(subject, tool.is_none());
+        applied.hold(subject, pin, tool.is_none());
         tool
     }
 }
 
 impl Applied {
-    fn hold(&mut self, subject: Subject, is_missing: bool) {
+    /// What is merely older here than what is trusted by now is nothing to tell of.
+    fn hold(&mut self, subject: Subject, pin: &Pin, is_missing: bool) {
+        if pin.held.is_none() && !is_missing {
+            return;
+        }
         self.held.push(HeldBack {
             subject,
-            is_gone: false,
+            became: "changed",
             missing: is_missing.then(|| "what was trusted is not kept any more".to_owned()),
         });
     }

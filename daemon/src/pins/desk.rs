@@ -1,6 +1,7 @@
 //! What differs from what is trusted, and taking it over. Who may do that is not known here.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use skills::catalog::Snapshot;
 use skills::entry_id::EntryId;
@@ -27,20 +28,26 @@ impl Pins {
         if let Some(problem) = self.fault() {
             return Err(problem);
         }
-        let pins = self.state().ledger.shared();
+        let (pins, scope) = {
+            let state = self.state();
+            (state.ledger.shared(), Arc::clone(&state.scope))
+        };
         let mut wanted = Vec::new();
         for entry in &asked.entries {
-            match ids::find(snapshot, entry, pins.keys()) {
+            match ids::find(snapshot, &scope, entry, pins.keys()) {
                 Ok(found) => wanted.push(found),
                 Err(_) if asked.if_there => {}
                 Err(problem) => return Err(problem),
             }
         }
         if asked.held {
-            let held = pins.iter().filter(|(_, pin)| pin.held.is_some());
+            let is_held =
+                |(subject, pin): &(&Subject, &Pin)| pin.held.is_some() && scope.sees(subject);
+            let held = pins.iter().filter(is_held);
             let held: Vec<&Subject> = held.map(|(subject, _)| subject).collect();
-            let ids = ids::of(snapshot, &held);
-            wanted.extend(std::iter::zip(ids, held.into_iter().cloned()));
+            let ids = ids::of(snapshot, &scope, &held);
+            let shown = std::iter::zip(ids, held);
+            wanted.extend(shown.filter_map(|(id, subject)| Some((id?, subject.clone()))));
         }
         let mut told = BTreeSet::new();
         wanted.retain(|(_, subject)| told.insert(subject.clone()));
@@ -52,29 +59,25 @@ impl Pins {
     }
 
     fn difference(&self, id: &EntryId, subject: &Subject, pin: &Pin) -> Difference {
+        let trusted = pin.trusted.as_ref();
         let (state, before, now) = match (&pin.held, &pin.before) {
-            (Some(Held::Changed(now)), _) => {
-                (DifferenceState::NotTrusted, &pin.trusted, Some(now.hash))
-            }
-            (Some(Held::Gone(_)), _) => (DifferenceState::Gone, &pin.trusted, None),
-            (None, Some(before)) => (DifferenceState::Changed, before, Some(pin.trusted.hash)),
-            (None, None) => (
-                DifferenceState::Unchanged,
-                &pin.trusted,
-                Some(pin.trusted.hash),
-            ),
+            (Some(Held::Changed(now)), _) => (DifferenceState::NotTrusted, trusted, Some(now.hash)),
+            (Some(Held::Gone(_)), _) => (DifferenceState::Gone, trusted, None),
+            (None, Some(before)) => (DifferenceState::Changed, Some(before), pin.trusted_hash()),
+            (None, None) => (DifferenceState::Unchanged, trusted, pin.trusted_hash()),
         };
-        let files = if now == Some(before.hash) {
+        let since = before.map(|before| before.since);
+        let versions = [before.map(|before| before.hash), now];
+        let files = if versions[0] == versions[1] {
             Vec::new()
         } else {
-            let versions = [Some(before.hash), now];
             diff::files(&self.0.store, subject, id.as_str(), versions)
         };
         Difference {
             id: id.clone(),
             kind: kind(subject),
             state,
-            since: Some(before.since),
+            since,
             hash: now.map(String::from),
             files,
         }
@@ -87,43 +90,43 @@ impl Pins {
     pub fn trust(&self, snapshot: &Snapshot, asked: &Trust) -> Result<Trusted, Problem> {
         let mut state = self.state();
         state.ledger.refresh();
-        let pins = state.ledger.pins();
-        let (id, subject) = ids::find(snapshot, &asked.entry, pins.keys())?;
+        let (pins, scope) = (state.ledger.pins(), &state.scope);
+        let (id, subject) = ids::find(snapshot, scope, &asked.entry, pins.keys())?;
         let shown = asked.hash.as_ref().map(|hash| Hash::try_from(hash.clone()));
         let shown = shown.transpose().map_err(|why| {
             Problem::new(ProblemKind::Usage, why).hint("it stands in `shelf changes --diff --json`")
         })?;
-        let trusted = state.ledger.update(|pins| {
+        let (from, now) = state.ledger.commit(|pins| {
             let pin = pins.get_mut(&subject).ok_or_else(|| changed_again(&id))?;
             let (now, version) = match &pin.held {
                 Some(Held::Changed(version)) => (Some(version.hash), Some(version.clone())),
                 Some(Held::Gone(_)) => (None, None),
-                None => (Some(pin.trusted.hash), Some(pin.trusted.clone())),
+                None => (pin.trusted_hash(), pin.trusted.clone()),
             };
             if now != shown {
                 return Err(changed_again(&id));
             }
-            let from = pin.trusted.hash;
+            if now.is_some_and(|now| !diff::is_kept(&self.0.store, &subject, now)) {
+                return Err(not_kept(&id));
+            }
+            let from = pin.trusted_hash();
+            let since = jiff::Timestamp::now();
             match version {
                 // Trusted from now on, not since it was first seen.
                 Some(Version { hash, .. }) => {
-                    let since = jiff::Timestamp::now();
-                    pin.trusted = Version { hash, since };
+                    pin.trusted = Some(Version { hash, since });
                     pin.before = None;
-                    pin.held = None;
                 }
-                None => drop(pins.remove(&subject)),
+                // What it was stays known: should it come back as another, that is a change.
+                None => pin.gone = Some(since),
             }
+            pin.held = None;
             Ok((from, now))
-        });
-        let unusable = || {
-            let problem = state.ledger.problem(true);
-            problem
-                .unwrap_or_else(|| Problem::new(ProblemKind::Unreadable, "the pins can't be used"))
-        };
-        let (from, now) = trusted.ok_or_else(unusable)??;
+        })??;
         state.ledger.tell_news();
-        if let Some(to) = now.filter(|now| *now != from) {
+        if let (Some(from), Some(to)) = (from, now)
+            && from != to
+        {
             let noticed = Noticed::Changed {
                 subject: subject.clone(),
                 from,
@@ -155,6 +158,15 @@ fn unknown(id: &EntryId, subject: &Subject) -> Difference {
         hash: None,
         files: Vec::new(),
     }
+}
+
+fn not_kept(id: &EntryId) -> Problem {
+    let message = format!(
+        "`{id}` can't be shown as it is now, so that it can't be trusted: it could not be kept"
+    );
+    Problem::new(ProblemKind::Refused, message).hint(
+        "check the space on the disk of the state directory; it is kept when it is seen again",
+    )
 }
 
 fn changed_again(id: &EntryId) -> Problem {

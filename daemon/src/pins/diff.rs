@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use similar::TextDiff;
 use skills::json;
+use skills::summary::spelt_out;
 
 use super::files::{KeptNode, Manifest};
 use super::hash::Hash;
@@ -48,9 +49,19 @@ pub(super) fn files(
     vec![difference(id.trim_end_matches('/'), None, sides)]
 }
 
+/// Whether a version can be shown, but for single files that are too large.
+pub(super) fn is_kept(store: &Store, subject: &Subject, version: Hash) -> bool {
+    match subject {
+        Subject::Skill { .. } => Manifest::load(store, version).is_some(),
+        Subject::Tool { .. } | Subject::Server(_) => {
+            matches!(definition(store, subject, version), Side::Text(_))
+        }
+    }
+}
+
 fn definition(store: &Store, subject: &Subject, hash: Hash) -> Side {
     let text = match subject {
-        Subject::Tool { server, .. } => tool(store, server, hash).and_then(|tool| {
+        Subject::Tool { server, .. } => tool(store, &server.name, hash).and_then(|tool| {
             let canonical = RawValue::from_string(json::canonical(&tool.raw)).ok()?;
             Some(json::pretty(&canonical) + "\n")
         }),
@@ -94,7 +105,8 @@ fn of_skill(store: &Store, id: &str, versions: [Option<Hash>; 2]) -> Vec<FileDif
         });
         let sides = nodes.map(|node| node.map_or(Side::Absent, |node| side(store, &node)));
         let path = path.to_string_lossy();
-        let mut file = difference(&format!("{id}/{path}"), Some(&path), sides);
+        let title = format!("{id}/{}", spelt_out(&path));
+        let mut file = difference(&title, Some(&path), sides);
         file.modes = match modes {
             [Some(before), Some(after)] if before != after => Some([before, after]),
             _ => None,
@@ -116,7 +128,8 @@ fn shown(node: &KeptNode) -> (Option<u32>, Option<Hash>, Option<&Path>) {
 fn side(store: &Store, node: &KeptNode) -> Side {
     match node {
         KeptNode::Link { target, .. } => {
-            Side::Text(format!("link to {}\n", target.to_string_lossy()))
+            let target = target.to_string_lossy();
+            Side::Text(format!("link to {}\n", spelt_out(&target)))
         }
         KeptNode::Directory(_) => Side::Absent,
         KeptNode::File(file) => match file.hash.and_then(|hash| store.content(hash)) {
@@ -135,6 +148,11 @@ fn difference(title: &str, path: Option<&str>, sides: [Side; 2]) -> FileDifferen
         Side::Unknown(size) => *size,
     });
     let is_kept = !sides.iter().any(|side| matches!(side, Side::Unknown(_)));
+    // Where what was is lost, what is has to be read as a whole.
+    let sides = match sides {
+        [Side::Unknown(_), now @ Side::Text(_)] => [Side::Absent, now],
+        sides => sides,
+    };
     let exists = sides.each_ref().map(|side| !matches!(side, Side::Absent));
     let texts = sides.map(|side| match side {
         Side::Absent => Some(String::new()),
@@ -194,6 +212,8 @@ mod tests {
         assert_eq!((file.diff, file.sizes), (None, [Some(3), Some(2)]));
         assert!(file.is_kept);
         let file = difference("x", None, [Side::Unknown(Some(9)), text("a\n")]);
+        assert!(!file.is_kept && file.diff.is_some_and(|diff| diff.ends_with("+a\n")));
+        let file = difference("x", None, [text("a\n"), Side::Unknown(Some(9))]);
         assert!(!file.is_kept && file.diff.is_none());
     }
 }

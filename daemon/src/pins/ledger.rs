@@ -181,6 +181,41 @@ impl Ledger {
         Some(changed)
     }
 
+    /// The same for a change that must not be lost: where it can't be written nothing is changed.
+    ///
+    /// # Errors
+    /// When the file can't be used, or not written.
+    pub(super) fn commit<T>(
+        &mut self,
+        change: impl FnOnce(&mut PinsBySubject) -> T,
+    ) -> Result<T, Problem> {
+        self.refresh();
+        let before = Arc::clone(&self.pins);
+        let changed = self.update(change);
+        match (changed, &self.unwritten) {
+            (Some(changed), None) => Ok(changed),
+            (Some(_), Some(unwritten)) => {
+                let unwritten = unwritten.clone();
+                self.pins = before;
+                Err(unwritten)
+            }
+            (None, _) => Err(self.damage.clone().map_or_else(
+                || Problem::new(ProblemKind::Unreadable, "the pins can't be used"),
+                |damage| damage.hint(LOST),
+            )),
+        }
+    }
+
+    /// Forgets what could not be written.
+    pub(super) fn forget_unwritten(&mut self, subjects: &[Subject]) {
+        if self.unwritten.is_some() {
+            let pins = Arc::make_mut(&mut self.pins);
+            for subject in subjects {
+                pins.remove(subject);
+            }
+        }
+    }
+
     /// Begins anew where the file can't be used; only where nothing is strict.
     pub(super) fn begin_anew(&mut self) {
         if self.damage.is_some() && !self.is_read_only {
@@ -199,7 +234,7 @@ impl Ledger {
                 Some(Held::Changed(version)) => Some(version),
                 Some(Held::Gone(_)) | None => None,
             };
-            let versions = [Some(&pin.trusted), pin.before.as_ref(), held];
+            let versions = [pin.trusted.as_ref(), pin.before.as_ref(), held];
             let versions = versions.into_iter().flatten();
             versions.map(move |version| (subject, version.hash))
         })

@@ -12,7 +12,7 @@ use skills::skill::Skill;
 use super::files::{KeptNode, Manifest};
 use super::hash::Hash;
 use super::skills_filter::{Stats, look, sighting};
-use super::subject::Subject;
+use super::subject::{PinnedServer, Subject};
 use super::transition::{PinsBySubject, Sighting};
 use super::{Pins, Scope, definitions};
 
@@ -58,7 +58,7 @@ impl Pins {
         let mut sightings = self.of_servers(&scope, &servers, &pins);
         let mut is_whole = true;
         if !scope.pinning.strict {
-            let (seen, all) = self.of_skills(&mut recorded.stats, &sources.skills, &pins);
+            let (seen, all) = self.of_skills(&scope, &mut recorded.stats, &sources.skills, &pins);
             sightings.extend(seen);
             is_whole = all;
         }
@@ -93,14 +93,15 @@ impl Pins {
         let mut sightings = Vec::new();
         for (name, known) in servers {
             if let Some(known) = known.as_deref().filter(|_| !scope.pinning.is_strict(name)) {
-                let seen = definitions::look(name, known, false, pins, &self.0.store);
+                let seen = definitions::look(&scope.server(name), known, None, pins, &self.0.store);
                 sightings.extend(seen);
             }
         }
-        let configured: BTreeSet<&ServerName> = servers.iter().map(|(name, _)| name).collect();
+        let configured: BTreeSet<PinnedServer> =
+            servers.iter().map(|(name, _)| scope.server(name)).collect();
         let is_gone = |subject: &&Subject| {
             let server = subject.server();
-            server.is_some_and(|server| !configured.contains(server))
+            server.is_some_and(|server| !configured.contains(server)) && scope.sees(subject)
         };
         let gone = pins.keys().filter(is_gone);
         sightings.extend(gone.map(|subject| sighting(subject, None, false)));
@@ -110,6 +111,7 @@ impl Pins {
     /// What is seen of the skills, and whether all of them could be read.
     fn of_skills(
         &self,
+        scope: &Scope,
         stats: &mut Stats,
         skills: &[Arc<Skill>],
         pins: &PinsBySubject,
@@ -130,7 +132,8 @@ impl Pins {
             present.insert(subject);
         }
         let is_gone = |subject: &&Subject| {
-            matches!(subject, Subject::Skill { .. }) && !present.contains(*subject)
+            let is_skill = matches!(subject, Subject::Skill { .. });
+            is_skill && !present.contains(*subject) && scope.sees(subject)
         };
         let gone = pins.keys().filter(is_gone);
         sightings.extend(gone.map(|subject| sighting(subject, None, false)));

@@ -17,7 +17,7 @@ use super::hash::Hash;
 use super::restoring;
 use super::store::Store;
 use super::subject::Subject;
-use super::transition::{Looked, Pin, Sighting};
+use super::transition::{Looked, Pin, PinsBySubject, Sighting, Told};
 use super::{Applied, HeldBack, Scope, State};
 
 /// What was made last: as long as nothing changes a skill stays the very same, by which snapshots share it.
@@ -52,29 +52,35 @@ pub(super) fn apply(
         .collect();
     let present: BTreeSet<&Subject> = found.iter().map(|(subject, _)| subject).collect();
     let mut stats = std::mem::take(&mut state.skills.stats);
+    let trusted_names = trusted_names(state.ledger.pins(), scope);
     let mut seen = BTreeMap::new();
     let mut sightings = Vec::new();
     for (subject, skill) in &found {
+        let told = stats.told(subject, skill);
         let stat = stats.of(subject, skill);
         match look(skill, stat, state.ledger.get(subject), store, true) {
             Ok(looked) => {
                 seen.insert(subject, looked.hash);
-                sightings.push(sighting(subject, Some(looked), true));
+                sightings.push(Sighting {
+                    told,
+                    takes_over: trusted_names.contains(&name(subject)),
+                    ..sighting(subject, Some(looked), true)
+                });
             }
             Err(error) if state.ledger.get(subject).is_none() => {
                 let message = format!("can't be read as a whole, and so is not trusted: {error}");
                 let problem = Problem::new(ProblemKind::NotTrusted, message);
                 applied.problems.push(subject.locate(problem));
             }
-            // What was trusted is served, and that is told.
-            Err(_) => {}
+            // What was trusted is served, and that is told. It is looked at again, as if for the first time.
+            Err(_) => stats.forget(subject),
         }
     }
     for (subject, pin) in state.ledger.pins() {
-        if matches!(subject, Subject::Skill { .. }) && !present.contains(subject) {
-            // What went while nobody was asked does not come back.
-            let stays = pin.gone.is_none() && scope.precedence(subject).is_some();
-            sightings.push(sighting(subject, None, stays));
+        let is_skill = matches!(subject, Subject::Skill { .. });
+        if is_skill && !present.contains(subject) && scope.sees(subject) {
+            // What went while nobody was asked, or is trusted to be gone, does not come back.
+            sightings.push(sighting(subject, None, pin.gone.is_none()));
         }
     }
     stats.retain(&present);
@@ -91,7 +97,9 @@ pub(super) fn apply(
             // It could not be read whole, or nothing can be remembered: what is not known is not trusted.
             continue;
         };
-        let is_trusted = seen.get(subject) == Some(&pin.trusted.hash);
+        let is_trusted = pin
+            .trusted_hash()
+            .is_some_and(|hash| seen.get(subject) == Some(&hash));
         let served = if is_trusted {
             Some(Arc::clone(skill))
         } else {
@@ -117,6 +125,28 @@ pub(super) fn apply(
     };
 }
 
+/// The names that trusted skills have. Nothing that is not trusted may be served under one of them.
+fn trusted_names(pins: &PinsBySubject, scope: &Scope) -> BTreeSet<String> {
+    let is_named = |(subject, pin): &(&Subject, &Pin)| {
+        pin.trusted.is_some() && pin.gone.is_none() && scope.sees(subject)
+    };
+    let named = pins.iter().filter(is_named);
+    named.map(|(subject, _)| name(subject)).collect()
+}
+
+/// The name that a skill asks for, without regard to case, as it is allotted.
+fn name(subject: &Subject) -> String {
+    let Subject::Skill { source, found } = subject else {
+        return String::new();
+    };
+    let own = skills::names::encode(found.file_name().unwrap_or_default());
+    let name = match source {
+        Some(source) => format!("{source}:{own}"),
+        None => own,
+    };
+    name.to_lowercase()
+}
+
 /// Which version a skill's files are; they are read only where `stat` says that they may have changed, or where the trusted version is
 /// not kept as it has to be. `whole` says that this one is to be served from what is kept; of others only the texts are.
 pub(super) fn look(
@@ -128,7 +158,7 @@ pub(super) fn look(
 ) -> io::Result<Looked> {
     // Who only looks serves no file.
     let keeps_whole = whole && !store.is_read_only();
-    let is_trusted = |hash| pin.is_none_or(|pin| pin.trusted.hash == hash);
+    let is_trusted = |hash| pin.is_none_or(|pin| pin.trusted_hash() == Some(hash));
     let known = pin.and_then(|pin| pin.looked.as_ref());
     let is_kept = |known: &&Looked| known.whole || !keeps_whole || !is_trusted(known.hash);
     if let Some(known) = known.filter(|known| known.stat == stat).filter(is_kept) {
@@ -150,10 +180,24 @@ pub(super) fn sighting(subject: &Subject, looked: Option<Looked>, strict: bool) 
         hash: looked.as_ref().map(|looked| looked.hash),
         looked,
         strict,
+        told: Told::Now,
+        takes_over: false,
     }
 }
 
 impl Stats {
+    /// Whether a skill was looked at already, and was not scanned anew since.
+    fn told(&self, subject: &Subject, skill: &Arc<Skill>) -> Told {
+        match self.0.get(subject) {
+            Some((known, _)) if Arc::ptr_eq(known, skill) => Told::Still,
+            _ => Told::Now,
+        }
+    }
+
+    fn forget(&mut self, subject: &Subject) {
+        self.0.remove(subject);
+    }
+
     /// What `stat` said of a skill's files when they were scanned.
     pub(super) fn of(&mut self, subject: &Subject, skill: &Arc<Skill>) -> Hash {
         if let Some((known, stat)) = self.0.get(subject)
@@ -176,7 +220,7 @@ impl Stats {
 
 impl Scope {
     /// The precedence of a skill that is not there: that of its root. `None` when no root is configured in which it could be.
-    fn precedence(&self, subject: &Subject) -> Option<usize> {
+    pub(super) fn precedence(&self, subject: &Subject) -> Option<usize> {
         let Subject::Skill { source, found } = subject else {
             return None;
         };
@@ -204,7 +248,14 @@ impl Serving<'_> {
         let Subject::Skill { source, found } = subject else {
             return None;
         };
-        let hash = pin.trusted.hash;
+        let Some(hash) = pin.trusted_hash() else {
+            self.applied.held.push(HeldBack {
+                subject: subject.clone(),
+                became: "is new",
+                missing: Some("it would take the name of a trusted skill".to_owned()),
+            });
+            return None;
+        };
         let before = self.before.remove(subject);
         let before = before.filter(|before| before.hash == hash && before.precedence == precedence);
         let restored = match before {
@@ -225,7 +276,7 @@ impl Serving<'_> {
         }
         self.applied.held.push(HeldBack {
             subject: subject.clone(),
-            is_gone,
+            became: if is_gone { "is gone" } else { "changed" },
             missing,
         });
         skill

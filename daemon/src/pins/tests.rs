@@ -1,3 +1,7 @@
+mod beside_others;
+mod unkept;
+mod unseen;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +12,7 @@ use serde_json::value::to_raw_value;
 use skills::catalog::{FirstSeen, IndexOptions, Snapshot, Sources};
 use skills::discovery::{Limits, SkillRoot, discover};
 use skills::entry_id::ServerName;
-use skills::problem::ProblemKind;
+use skills::problem::{Problem, ProblemKind};
 use skills::server::{Definitions, Server, ServerState};
 use skills::tool::Tool;
 use tempfile::TempDir;
@@ -57,6 +61,7 @@ impl Place {
                 ..Pinning::default()
             },
             roots: vec![self.root()],
+            project: None,
         });
         pins
     }
@@ -96,7 +101,15 @@ fn snapshot(sources: &Sources) -> Snapshot {
 }
 
 /// What is served, and what is told of it.
-fn applied(pins: &Pins, mut sources: Sources) -> (Sources, Vec<String>) {
+fn applied(pins: &Pins, sources: Sources) -> (Sources, Vec<String>) {
+    for server in sources.servers.keys() {
+        pins.hear_listed(server.clone());
+    }
+    shown(pins, sources)
+}
+
+/// The same where no server was listed anew.
+fn shown(pins: &Pins, mut sources: Sources) -> (Sources, Vec<String>) {
     let applied = pins.apply(&mut sources);
     let problems = applied.problems(&snapshot(&sources));
     let told = problems.iter().map(ToString::to_string).collect();
@@ -112,6 +125,14 @@ fn described(sources: &Sources) -> [String; 2] {
         .first()
         .map(|skill| skill.description.clone());
     [tool, skill].map(Option::unwrap_or_default)
+}
+
+fn trust(pins: &Pins, served: &Sources, id: &str) -> Result<(), Problem> {
+    let asked = Trust {
+        entry: id.into(),
+        hash: difference(pins, served, id).hash,
+    };
+    pins.trust(&snapshot(served), &asked).map(drop)
 }
 
 fn difference(pins: &Pins, sources: &Sources, id: &str) -> Difference {
@@ -240,6 +261,7 @@ fn a_skill_that_is_gone_stays_as_long_as_its_root_is_configured() {
             ..Pinning::default()
         },
         roots: Vec::new(),
+        project: None,
     });
     let (served, told) = applied(&pins, gone);
     assert_eq!((served.skills.len(), told.len()), (0, 0));
@@ -256,6 +278,7 @@ fn who_only_looks_trusts_nothing_for_others() {
             ..Pinning::default()
         },
         roots: Vec::new(),
+        project: None,
     });
     let (served, told) = applied(&looking, first);
     assert_eq!(

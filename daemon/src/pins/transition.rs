@@ -39,8 +39,9 @@ pub(super) struct Looked {
 /// What is known of one subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pin {
-    /// The version that is trusted; where nobody is asked, the one that was seen last.
-    pub(super) trusted: Version,
+    /// The version that is trusted; where nobody is asked, the one that was seen last. `None` where none ever was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) trusted: Option<Version>,
     /// The one before it, where nobody was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<Version>,
@@ -57,16 +58,39 @@ pub(super) struct Pin {
 impl Pin {
     pub(super) fn new(version: Version) -> Self {
         Self {
-            trusted: version,
+            trusted: Some(version),
+            ..Self::untrusted()
+        }
+    }
+
+    const fn untrusted() -> Self {
+        Self {
+            trusted: None,
             before: None,
             held: None,
             gone: None,
             looked: None,
         }
     }
+
+    /// The hash of what is trusted.
+    pub(super) fn trusted_hash(&self) -> Option<Hash> {
+        self.trusted.as_ref().map(|version| version.hash)
+    }
 }
 
 pub(super) type PinsBySubject = BTreeMap<Subject, Pin>;
+
+/// How recent it is what a source says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// It was just asked.
+    Now,
+    /// It is what was kept of an earlier asking: another daemon may have seen a later version.
+    Before,
+    /// It is what this daemon has taken over already.
+    Still,
+}
 
 /// Something that was looked at.
 #[derive(Clone, Debug)]
@@ -78,6 +102,9 @@ pub(super) struct Sighting {
     pub(super) looked: Option<Looked>,
     /// Whether a change is held back.
     pub(super) strict: bool,
+    pub(super) told: Told,
+    /// Whether it would take the place of something that is trusted, so that it is not trusted at first sight.
+    pub(super) takes_over: bool,
 }
 
 /// What the journal may have to say, beside what it sees itself.
@@ -122,21 +149,10 @@ impl Noticed {
 
 /// Whether taking over what was seen would change anything.
 pub(super) fn is_news(pins: &PinsBySubject, sighting: &Sighting) -> bool {
-    let Some(pin) = pins.get(&sighting.subject) else {
-        return sighting.hash.is_some();
-    };
-    match sighting.hash {
-        Some(hash) => {
-            let is_as_before = match &pin.held {
-                None => pin.trusted.hash == hash,
-                Some(Held::Changed(held)) => sighting.strict && held.hash == hash,
-                Some(Held::Gone(_)) => false,
-            };
-            !is_as_before || pin.gone.is_some() || pin.looked != sighting.looked
-        }
-        None if sighting.strict => !matches!(pin.held, Some(Held::Gone(_))),
-        None => pin.gone.is_none() || pin.held.is_some(),
-    }
+    let known = pins.get(&sighting.subject);
+    // What is news does not depend on the time.
+    let (pin, _) = after(known, sighting, Timestamp::UNIX_EPOCH);
+    pin.as_ref() != known
 }
 
 /// Takes over what was seen; says what is to be told of it.
@@ -145,55 +161,99 @@ pub(super) fn see(
     sighting: &Sighting,
     now: Timestamp,
 ) -> Option<Noticed> {
-    let subject = &sighting.subject;
+    let (pin, noticed) = after(pins.get(&sighting.subject), sighting, now);
+    match pin {
+        Some(pin) => drop(pins.insert(sighting.subject.clone(), pin)),
+        None => drop(pins.remove(&sighting.subject)),
+    }
+    noticed
+}
+
+/// What a pin is after something was seen, and what is to be told of it.
+fn after(
+    known: Option<&Pin>,
+    sighting: &Sighting,
+    now: Timestamp,
+) -> (Option<Pin>, Option<Noticed>) {
+    let held_back = || Some(Noticed::Held(sighting.subject.clone()));
     let Some(hash) = sighting.hash else {
-        return gone(pins.get_mut(subject)?, sighting, now);
+        let Some(mut pin) = known.cloned() else {
+            return (None, None);
+        };
+        let noticed = gone(&mut pin, sighting, now).then(held_back).flatten();
+        // Of what was never trusted nothing is left to be compared.
+        let is_left = pin.trusted.is_some() || sighting.told != Told::Now;
+        return (is_left.then_some(pin), noticed);
     };
     let version = Version { hash, since: now };
-    let Some(pin) = pins.get_mut(subject) else {
-        let pin = Pin {
-            looked: sighting.looked.clone(),
-            ..Pin::new(version)
+    let Some(known) = known else {
+        let mut pin = if sighting.takes_over && sighting.strict {
+            Pin {
+                held: Some(Held::Changed(version)),
+                ..Pin::untrusted()
+            }
+        } else {
+            Pin::new(version)
         };
-        pins.insert(subject.clone(), pin);
-        return None;
+        pin.looked.clone_from(&sighting.looked);
+        let noticed = pin.held.is_some().then(held_back).flatten();
+        return (Some(pin), noticed);
     };
-    pin.gone = None;
+    let mut pin = known.clone();
     pin.looked.clone_from(&sighting.looked);
-    if hash == pin.trusted.hash {
-        pin.held = None;
-        return None;
+    let is_trusted = pin.trusted_hash() == Some(hash);
+    if sighting.strict && is_outdated(&pin, sighting.told) {
+        return (Some(pin), None);
     }
-    let known = match pin.held.take() {
+    pin.gone = None;
+    if is_trusted {
+        pin.held = None;
+        return (Some(pin), None);
+    }
+    let same = match pin.held.take() {
         Some(Held::Changed(held)) if held.hash == hash => Some(held),
         _ => None,
     };
     if sighting.strict {
-        let is_new = known.is_none();
-        pin.held = Some(Held::Changed(known.unwrap_or(version)));
-        return is_new.then(|| Noticed::Held(subject.clone()));
+        let is_new = same.is_none();
+        pin.held = Some(Held::Changed(same.unwrap_or(version)));
+        return (Some(pin), is_new.then(held_back).flatten());
     }
-    let from = std::mem::replace(&mut pin.trusted, known.unwrap_or(version));
-    let noticed = Noticed::Changed {
-        subject: subject.clone(),
+    let from = pin.trusted.replace(same.unwrap_or(version));
+    let noticed = from.as_ref().map(|from| Noticed::Changed {
+        subject: sighting.subject.clone(),
         from: from.hash,
         to: hash,
-    };
-    pin.before = Some(from);
-    Some(noticed)
+    });
+    pin.before = from;
+    (Some(pin), noticed)
 }
 
-fn gone(pin: &mut Pin, sighting: &Sighting, now: Timestamp) -> Option<Noticed> {
+/// Whether another daemon may know better.
+const fn is_outdated(pin: &Pin, told: Told) -> bool {
+    match told {
+        Told::Now => false,
+        // It may have seen what follows; where none has, it is a change as any.
+        Told::Before => pin.held.is_some(),
+        Told::Still => true,
+    }
+}
+
+/// Takes over that it is not there; says whether that is held back, and was not before.
+fn gone(pin: &mut Pin, sighting: &Sighting, now: Timestamp) -> bool {
+    if is_outdated(pin, sighting.told) {
+        return false;
+    }
     if sighting.strict {
-        if matches!(pin.held, Some(Held::Gone(_))) {
-            return None;
+        let is_new = !matches!(pin.held, Some(Held::Gone(_)));
+        if is_new && pin.trusted.is_some() {
+            pin.held = Some(Held::Gone(now));
         }
-        pin.held = Some(Held::Gone(now));
-        return Some(Noticed::Held(sighting.subject.clone()));
+        return is_new && pin.trusted.is_some();
     }
     pin.held = None;
     pin.gone.get_or_insert(now);
-    None
+    false
 }
 
 #[cfg(test)]

@@ -33,6 +33,10 @@ impl TrustedProject {
         }
     }
 
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// The files whose changes may change what is taken.
     pub(crate) fn files(&self) -> [PathBuf; 2] {
         [self.directory.join(SERVERS), self.trusts.path().to_owned()]

@@ -88,7 +88,10 @@ impl Daemon {
         let seen = SeenFile::open(&place.directory, &about.catalog)?;
         let journal = Journal::open(&place.directory, &about.catalog)?;
         let counts = TokenCounts::read(&directories.cache, &name);
-        let pins = Pins::open(&directories.state, &about.catalog);
+        let pins = Pins::open(
+            &directories.state,
+            &identity::pins_name(options.config.as_deref()),
+        );
         let (index, held) = (config.index, pins.clone());
         let (updates, snapshots) = catalog::start(index, seen, journal, held, counts)
             .map_err(|error| internal("the catalog's thread could not be started", &error))?;

@@ -69,6 +69,12 @@ pub(crate) fn catalog_name(
     hasher.finalize().to_hex()[..16].to_owned()
 }
 
+/// What tells the pins of one user's configuration from those of another: the configuration alone. With whatever stands beside it, be
+/// it roots or a project, what was trusted of it is trusted, and nothing else.
+pub(crate) fn pins_name(config: Option<&Path>) -> String {
+    configuration_name(config, &[], None)
+}
+
 /// Where the search index is kept for those who search without a daemon; `None` for a catalog that nobody reads without one, which is
 /// a configuration with skills given beside it.
 pub(super) fn index_cache(options: &Options) -> Option<IndexCache> {
@@ -200,7 +206,9 @@ mod tests {
 
     use skills::discovery::SkillRoot;
 
-    use super::{catalog_name, configuration_name, manifest_path, refuse_hidden_settings};
+    use super::{
+        catalog_name, configuration_name, manifest_path, pins_name, refuse_hidden_settings,
+    };
 
     #[test]
     fn a_catalog_is_a_configuration_and_the_roots_beside_it() {
@@ -280,6 +288,17 @@ mod tests {
             let without = name(None, &[], projects[1]);
             assert!(without != one && without != name(None, &[], None));
         }
+    }
+
+    #[test]
+    fn pins_depend_on_the_configuration_alone() {
+        let config = |path: &'static str| Some(Path::new(path));
+        let name = pins_name(config("/none/servers.json"));
+        assert_eq!(
+            name,
+            configuration_name(config("/none/servers.json"), &[], None)
+        );
+        assert_ne!(name, pins_name(config("/none/other.json")));
     }
 
     #[test]

@@ -38,6 +38,11 @@ impl Origin {
         }
     }
 
+    /// The directory of the project (links resolved).
+    pub(crate) fn project(&self) -> Option<&Path> {
+        self.project.as_ref().map(TrustedProject::directory)
+    }
+
     /// Reads all of it. What can't be used of a project is a problem among others.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The sources of the catalog as one: the configuration, the servers, the skills.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skills::discovery::SkillRoot;
@@ -69,10 +69,7 @@ impl Sources {
 
     /// Says what is served only as it was trusted, and where skills may be.
     fn pin(&self, config: &Config) {
-        let scope = Scope {
-            pinning: config.pinning.clone(),
-            roots: roots(&self.given, config),
-        };
+        let scope = scope(&self.given, config, self.origin.project());
         // A closed queue means that the daemon is ending.
         let _ = self.updates.send(SourceUpdate::Pinning(scope));
     }
@@ -121,4 +118,14 @@ impl Sources {
 /// The skill roots in order of precedence: the command line's, then the configuration's.
 pub(crate) fn roots(given: &[SkillRoot], config: &Config) -> Vec<SkillRoot> {
     given.iter().chain(&config.skills).cloned().collect()
+}
+
+/// What pins depend on.
+pub(crate) fn scope(given: &[SkillRoot], config: &Config, project: Option<&Path>) -> Scope {
+    let servers = || config.files.keys().cloned().collect();
+    Scope {
+        pinning: config.pinning.clone(),
+        roots: roots(given, config),
+        project: project.map(|directory| (directory.to_owned(), servers())),
+    }
 }

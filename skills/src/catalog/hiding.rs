@@ -49,7 +49,8 @@ impl Hiding {
         decides.map_or_else(String::new, |decides| decides.rules())
     }
 
-    pub(crate) fn tool(&self, server: &ServerName, id: &EntryId, tool: &Tool) -> bool {
+    /// Whether a tool is left out.
+    pub fn tool(&self, server: &ServerName, id: &EntryId, tool: &Tool) -> bool {
         let decides = self.0.as_ref();
         decides.is_some_and(|decides| decides.hides_tool(server, id, tool))
     }
@@ -72,7 +73,8 @@ impl Hiding {
         }
     }
 
-    pub(crate) fn skill(&self, id: &EntryId) -> bool {
+    /// Whether a skill is left out.
+    pub fn skill(&self, id: &EntryId) -> bool {
         let decides = self.0.as_ref();
         decides.is_some_and(|decides| decides.hides_skill(id))
     }

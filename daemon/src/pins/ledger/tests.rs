@@ -7,8 +7,15 @@ use skills::entry_id::ServerName;
 
 use super::Ledger;
 use crate::pins::hash::Hash;
-use crate::pins::subject::Subject;
+use crate::pins::subject::{PinnedServer, Subject};
 use crate::pins::transition::{Held, Looked, Pin, Version};
+
+fn server() -> PinnedServer {
+    PinnedServer {
+        project: Some("/p\n".into()),
+        name: ServerName::new("a b"),
+    }
+}
 
 fn version(byte: u8) -> Version {
     Version {
@@ -19,9 +26,9 @@ fn version(byte: u8) -> Version {
 
 fn subjects() -> [Subject; 3] {
     [
-        Subject::Server(ServerName::new("a b")),
+        Subject::Server(server()),
         Subject::Tool {
-            server: ServerName::new("a b"),
+            server: server(),
             name: "é/\n".into(),
         },
         Subject::Skill {

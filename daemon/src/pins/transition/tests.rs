@@ -1,12 +1,15 @@
 use jiff::Timestamp;
 use skills::entry_id::ServerName;
 
-use super::{Held, Noticed, PinsBySubject, Sighting, is_news, see};
+use super::{Held, Noticed, PinsBySubject, Sighting, Told, is_news, see};
 use crate::pins::hash::Hash;
-use crate::pins::subject::Subject;
+use crate::pins::subject::{PinnedServer, Subject};
 
 fn subject() -> Subject {
-    Subject::Server(ServerName::new("a"))
+    Subject::Server(PinnedServer {
+        project: None,
+        name: ServerName::new("a"),
+    })
 }
 
 fn at(second: i64) -> Timestamp {
@@ -26,6 +29,8 @@ fn look(
         hash: version.map(|version| Hash([version; 32])),
         looked: None,
         strict,
+        told: Told::Now,
+        takes_over: false,
     };
     let before = pins.clone();
     let news = is_news(pins, &sighting);
@@ -36,7 +41,7 @@ fn look(
 }
 
 fn trusted(pins: &PinsBySubject) -> u8 {
-    pins[&subject()].trusted.hash.0[0]
+    pins[&subject()].trusted_hash().unwrap().0[0]
 }
 
 fn held(pins: &PinsBySubject) -> Option<u8> {
@@ -93,7 +98,7 @@ fn where_nobody_is_asked_the_last_version_is_the_trusted_one() {
     look(&mut pins, Some(3), false, 4);
     let pin = &pins[&subject()];
     assert_eq!((trusted(&pins), held(&pins)), (3, None));
-    assert_eq!(pin.trusted.since, at(3));
+    assert_eq!(pin.trusted.as_ref().unwrap().since, at(3));
     assert_eq!(pin.before.as_ref().unwrap().hash, Hash([2; 32]));
 }
 

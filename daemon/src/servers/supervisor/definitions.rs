@@ -72,6 +72,9 @@ impl Supervisor {
         if !nothing_new {
             self.send_server(definitions, listing.problems);
         }
+        let name = self.name.clone();
+        // After the definitions that it is about. The catalog outlives the servers.
+        let _ = self.updates.send(SourceUpdate::Listed { name });
     }
 
     async fn store(&self, definitions: Arc<Definitions>, era: Era) {

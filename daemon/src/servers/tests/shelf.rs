@@ -258,6 +258,8 @@ impl Shelf {
                 self.known.remove(name.as_str());
                 self.states.remove(name.as_str());
             }
+            // It says nothing of what is known.
+            SourceUpdate::Listed { .. } => {}
             other => panic!("unexpected {other:?}"),
         }
     }
