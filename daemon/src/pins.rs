@@ -209,10 +209,12 @@ impl Pins {
             .pins()
             .iter()
             .any(|(subject, pin)| pin.held.is_some() && subject.server() == Some(&server));
-        if is_held {
+        // What differs from what is trusted may be what an older listing said.
+        let counts = is_held || state.servers.is_replaced(&name);
+        if counts {
             state.servers.tell_listed(name);
         }
-        is_held
+        counts
     }
 
     /// Puts the last trusted definitions and skills in place of those that were not trusted. What is seen for the first time is

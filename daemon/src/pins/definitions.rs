@@ -31,6 +31,11 @@ impl ServedServers {
         self.listed.insert(name);
     }
 
+    /// Whether something else is served of a server than it said.
+    pub(super) fn is_replaced(&self, name: &ServerName) -> bool {
+        self.replaced.contains_key(name)
+    }
+
     fn told(&self, name: &ServerName, definitions: &Arc<Definitions>) -> Told {
         let taken = self.taken.get(name);
         if self.listed.contains(name) {
