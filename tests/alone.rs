@@ -50,6 +50,27 @@ fn daemons(shelf: &Shelf) -> Vec<i32> {
 }
 
 #[test]
+fn what_can_not_be_read_is_not_passed_over_in_silence() {
+    let shelf = Shelf::new();
+    shelf.write(
+        "skills.json",
+        r#"{ "mcpServers": {}, "skills": ["skills", "loop"] }"#,
+    );
+    shelf.write(
+        "skills/pdf/SKILL.md",
+        "---\nname: pdf\ndescription: Reads PDF files.\n---\n",
+    );
+    // Root may read what no one may, but a link that leads to itself leads nowhere for anybody.
+    std::os::unix::fs::symlink("loop", shelf.path("loop")).unwrap();
+    for words in [&["list"][..], &["search", "--lexical", "files"]] {
+        let told = shelf.run(&[words, &["--config", "skills.json"]].concat());
+        assert!(told.stdout.contains("skills/pdf"), "{}", told.stdout);
+        assert!(told.stderr.contains("warning: "), "{}", told.stderr);
+        assert!(told.stderr.contains("loop"), "{}", told.stderr);
+    }
+}
+
+#[test]
 fn what_was_known_is_listed_and_shown_without_starting_anything() {
     if lacks_program("python3") {
         return;

@@ -12,6 +12,7 @@ use skills::problem::Problem;
 
 use crate::environment::Environment;
 use crate::selection::{InUse, Which, elsewhere};
+use crate::ui::Ui;
 
 /// Where answers come from.
 #[derive(Debug)]
@@ -131,6 +132,15 @@ impl Known {
         match self {
             Self::Running(client) => client.overview(max_bytes),
             Self::Offline(shelf) => Ok(shelf.snapshot().overview_in_bytes(max_bytes)),
+        }
+    }
+
+    /// Says what could not be read where nobody else would: a daemon tells it in its status.
+    pub(crate) fn tell_unreadable(&self, ui: &Ui) {
+        if let Self::Offline(shelf) = self {
+            for problem in shelf.unreadable() {
+                ui.warning(&problem.to_string());
+            }
         }
     }
 

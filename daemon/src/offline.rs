@@ -80,6 +80,11 @@ impl OfflineShelf {
         self.configured.config.servers.is_empty() && self.configured.skills().is_empty()
     }
 
+    /// What could not be read, and so is not there: an answer without it is not that there is nothing.
+    pub fn unreadable(&self) -> Vec<Problem> {
+        self.configured.unreadable().cloned().collect()
+    }
+
     /// Which catalog it is, as a daemon of this configuration without further skills would call it.
     pub fn catalog(&self) -> &str {
         &self.journal.name

@@ -76,12 +76,8 @@ pub fn discover_outside(
 /// The skills of [`discover_outside`] without their other files: the `tree` of each holds its SKILL.md alone.
 ///
 /// For who shows no file: to look at them all is most of the work of a scan.
-pub fn discover_texts(
-    roots: &[SkillRoot],
-    limits: Limits,
-    forbidden: &[PathBuf],
-) -> Vec<Arc<Skill>> {
-    scan(roots, limits, forbidden, &[], Extent::Text).skills
+pub fn discover_texts(roots: &[SkillRoot], limits: Limits, forbidden: &[PathBuf]) -> Discovered {
+    scan(roots, limits, forbidden, &[], Extent::Text)
 }
 
 fn scan(

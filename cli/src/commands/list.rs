@@ -61,6 +61,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     arguments.which.tell_project(environment, ui);
     let mut known = Known::find_any(&arguments.which, environment)?;
     let listing = known.list(&filter)?;
+    known.tell_unreadable(ui);
     match format {
         Format::Json => ui.json(&listing)?,
         Format::Text => ui.text(&lines(&listing))?,

@@ -127,6 +127,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment, ui: &Ui) -> 
     } else {
         known.search(&search)?
     };
+    known.tell_unreadable(ui);
     if format == Format::Json {
         ui.json(&answer)?;
     } else if let Format::Definitions(format) = format {

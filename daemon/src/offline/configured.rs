@@ -8,12 +8,12 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use skills::catalog::{Entry, Hides, Hiding, Sources};
-use skills::discovery::{SkillRoot, discover_outside, discover_texts};
+use skills::discovery::{Discovered, SkillRoot, discover_outside, discover_texts};
 use skills::entry_id::{EntryId, ServerName};
 use skills::layout::ids;
 use skills::lint::{Lint, lint};
 use skills::offers::Offers;
-use skills::problem::Problem;
+use skills::problem::{Problem, ProblemKind};
 use skills::search::DigestedServers;
 use skills::server::{Definitions, Phase, Server, ServerState};
 use skills::skill::Skill;
@@ -44,7 +44,7 @@ pub(super) struct Configured {
     pinned_as: String,
     project: Option<PathBuf>,
     pins: OnceLock<Pins>,
-    skills: OnceLock<Vec<Arc<Skill>>>,
+    found: OnceLock<Discovered>,
 }
 
 impl Configured {
@@ -71,7 +71,7 @@ impl Configured {
             pinned_as: pins_name(path),
             project: project.map(Path::to_owned),
             pins: OnceLock::new(),
-            skills: OnceLock::new(),
+            found: OnceLock::new(),
         };
         let fault = configured.is_pinned().then(|| configured.pins().fault());
         match fault.flatten() {
@@ -125,10 +125,20 @@ impl Configured {
 
     /// The skills as they are now, without their other files.
     pub(super) fn skills(&self) -> &[Arc<Skill>] {
-        self.skills.get_or_init(|| {
+        &self.found().skills
+    }
+
+    /// What of the skills could not be read, which is not the same as that there is nothing.
+    pub(super) fn unreadable(&self) -> impl Iterator<Item = &Problem> {
+        let problems = self.found().problems.iter();
+        problems.filter(|problem| problem.kind == ProblemKind::Unreadable)
+    }
+
+    fn found(&self) -> &Discovered {
+        self.found.get_or_init(|| {
             if self.is_pinned() {
                 // What a skill is trusted as depends on all of its files.
-                return self.whole_skills();
+                return self.whole();
             }
             let roots = skill_roots(&self.given, &self.config);
             discover_texts(&roots, self.config.limits, &mounts())
@@ -137,13 +147,18 @@ impl Configured {
 
     /// The skills with all their files.
     pub(super) fn whole_skills(&self) -> Vec<Arc<Skill>> {
+        self.whole().skills
+    }
+
+    fn whole(&self) -> Discovered {
         let roots = skill_roots(&self.given, &self.config);
-        let found = discover_outside(&roots, self.config.limits, &mounts(), &[]);
+        let mut found = discover_outside(&roots, self.config.limits, &mounts(), &[]);
         let sources = Sources {
-            skills: found.skills,
+            skills: std::mem::take(&mut found.skills),
             ..Sources::default()
         };
-        self.trusted(sources).skills
+        found.skills = self.trusted(sources).skills;
+        found
     }
 
     /// What is wrong with the skills as they are now.
