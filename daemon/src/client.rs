@@ -224,6 +224,10 @@ impl Client {
     ) -> Result<(), Problem> {
         let method = message.method.unwrap_or_default();
         if let Some(id) = message.id {
+            // While it waits for an answer the daemon says only that it no longer does.
+            if self.link.is_ahead() {
+                return Ok(());
+            }
             let connection = self.link.descriptor();
             let asking = on_question(&Question {
                 method: &method,
@@ -298,7 +302,50 @@ fn unreachable(socket: &Path, error: &io::Error) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::trusted;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    use super::link::Link;
+    use super::{ANSWER, Client, trusted};
+    use crate::protocol::{self, Nothing, Welcome};
+
+    #[test]
+    fn a_question_that_came_together_with_its_withdrawal_is_not_asked() {
+        let (ours, mut daemons) = UnixStream::pair().unwrap();
+        let said = concat!(
+            r#"{"jsonrpc":"2.0","id":7,"method":"elicit","params":{}}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","method":"withdrawn","params":{}}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+            "\n",
+        );
+        daemons.write_all(said.as_bytes()).unwrap();
+        let mut client = Client {
+            link: Link::new(ours),
+            last_id: 0,
+            welcome: Welcome {
+                protocol: protocol::VERSION,
+                version: String::new(),
+                instance: String::new(),
+                catalog: String::new(),
+                mount_point: None,
+            },
+            daemon: None,
+            patience: ANSWER,
+        };
+        let answer: Nothing = client
+            .exchange_asking(
+                "call",
+                &Nothing {},
+                Some(ANSWER),
+                None,
+                &mut |_| {},
+                &mut |_| panic!("nobody waits for the answer"),
+            )
+            .unwrap();
+        let Nothing {} = answer;
+    }
 
     #[test]
     fn only_the_own_user_and_root_are_believed() {

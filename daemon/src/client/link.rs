@@ -65,6 +65,11 @@ impl Link {
         let _ = self.stream.shutdown(Shutdown::Write);
     }
 
+    /// Whether something came behind the last message, which [`Link::descriptor`] no longer shows.
+    pub(super) const fn is_ahead(&self) -> bool {
+        !self.buffered.is_empty()
+    }
+
     /// Becomes readable when the daemon says something, or is gone.
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
