@@ -11,7 +11,7 @@ use crate::surroundings::Environment;
 const FILE: &str = "/etc/shelf/shelf.toml";
 
 fn roots(config: &Config, name: &str) -> Result<Vec<PathBuf>, String> {
-    let environment: Environment = [("HOME", "/home/me"), ("WORK", "/work")]
+    let environment: Environment = [("HOME", "/home/me"), ("DATA", "/data")]
         .map(|(name, value)| (name.into(), value.into()))
         .into();
     let roots = server(config, name).roots(&ServerName::new(name), Path::new(FILE), &environment);
@@ -21,10 +21,10 @@ fn roots(config: &Config, name: &str) -> Result<Vec<PathBuf>, String> {
 #[test]
 fn a_server_has_its_own_or_those_of_the_file() {
     let config = toml(
-        "[servers.own]\ncommand = \"x\"\nroots = [\"~/src\", \"${WORK}/a\", \".\", \"../b/./c\"]\n\
+        "[servers.own]\ncommand = \"x\"\nroots = [\"~/src\", \"${DATA}/a\", \".\", \"../b/./c\"]\n\
          [servers.none]\ncommand = \"x\"\nroots = []\n[servers.all]\nurl = \"http://x\"\n",
     );
-    let own = ["/home/me/src", "/work/a", "/etc/shelf", "/etc/b/c"].map(PathBuf::from);
+    let own = ["/home/me/src", "/data/a", "/etc/shelf", "/etc/b/c"].map(PathBuf::from);
     assert_eq!(roots(&config, "own").unwrap(), own);
     assert!(roots(&config, "all").unwrap().is_empty());
     // Wherever they stand.
