@@ -13,6 +13,7 @@ use super::request::{Keywords, Request};
 use crate::catalog::{Entry, EntryKind, EntryOptions, Shown};
 use crate::entry_id::{EntryId, ServerName};
 use crate::parallel::side_by_side;
+use crate::summary::one_line;
 
 /// The name of the group that skills stand in.
 const SKILLS: &str = "skills";
@@ -40,7 +41,7 @@ pub(super) struct Indexed {
     pub(super) kind: EntryKind,
     /// Its line in the indexes.
     pub(super) line: String,
-    /// The user's own summary as it is written, which answers show in place of the line.
+    /// The user's own summary on one line, which answers show in place of the line.
     pub(super) own: Option<String>,
 }
 
@@ -201,9 +202,15 @@ fn entries(
         id: (*id).clone(),
         kind: entry.kind(),
         line: lines.get(id).copied().unwrap_or_default().to_owned(),
-        own: options(id).summary.clone(),
+        own: own_summary(options(id)),
     });
     (indexed.collect(), documents)
+}
+
+/// As the indexes have it, but whole.
+fn own_summary(options: &EntryOptions) -> Option<String> {
+    let own = options.summary.as_deref().map(one_line);
+    own.filter(|own| !own.is_empty())
 }
 
 fn groups(shown: &dyn Shown) -> BTreeMap<String, String> {

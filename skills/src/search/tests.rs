@@ -289,7 +289,7 @@ fn servers_without_definitions_are_named_unless_they_are_disabled() {
 fn the_users_own_words_are_found() {
     let mut sources = catalog();
     let said = EntryOptions {
-        summary: Some("Opens a defect.".to_owned()),
+        summary: Some("Opens\n\u{1b}[31ma defect.\n".to_owned()),
         keywords: vec!["jabberwocky".to_owned()],
         ..EntryOptions::default()
     };
