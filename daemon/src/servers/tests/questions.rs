@@ -133,10 +133,14 @@ async fn nobody_is_asked_any_more_for_a_server_that_ended() {
     arguments["die"] = json!(true);
     let calling = call(&shelf.servers, "ask", arguments, options);
     let asking = async {
-        let Some(Inquiry::Form { mut answer, .. }) = asked.recv().await else {
-            panic!("nothing is asked");
-        };
-        timeout(ANSWER, answer.closed()).await.is_ok()
+        match asked.recv().await {
+            Some(Inquiry::Form { mut answer, .. }) => {
+                timeout(ANSWER, answer.closed()).await.is_ok()
+            }
+            // Its end was seen before anybody was asked.
+            None => true,
+            Some(other) => panic!("{other:?}"),
+        }
     };
     let (result, is_over) = tokio::join!(calling, asking);
     assert!(is_over);
